@@ -1,0 +1,156 @@
+"""The home: one record that knows every path. Nothing else joins path pieces."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import platformdirs
+
+HOME_FORMAT = 1
+"""The version in `home.json`. A newer home is refused, an older one migrated."""
+
+
+def default_home(environ: dict[str, str] | os._Environ[str]) -> Path:
+    """`$GNOMON_HOME`, else the platform's data folder."""
+    named = environ.get("GNOMON_HOME")
+    return Path(named).expanduser() if named else Path(platformdirs.user_data_dir("gnomon"))
+
+
+@dataclass(frozen=True)
+class AgentPaths:
+    """The paths of one agent: `<home>/agents/<agent-id>/` (page 2)."""
+
+    agent: str
+    root: Path
+
+    @property
+    def manifest(self) -> Path:
+        return self.root / "manifest.yaml"
+
+    @property
+    def workspace(self) -> Path:
+        return self.root / "workspace"
+
+    @property
+    def sessions(self) -> Path:
+        return self.root / "sessions"
+
+    @property
+    def runs(self) -> Path:
+        return self.root / "runs"
+
+    @property
+    def memory(self) -> Path:
+        return self.root / "memory"
+
+    @property
+    def observations(self) -> Path:
+        return self.memory / "observations.jsonl"
+
+    @property
+    def observations_imported(self) -> Path:
+        return self.memory / "observations-imported.jsonl"
+
+    @property
+    def recall_index(self) -> Path:
+        return self.memory / "index.db"
+
+    @property
+    def skills(self) -> Path:
+        return self.root / "skills"
+
+    @property
+    def journal(self) -> Path:
+        return self.root / "journal.md"
+
+    @property
+    def state(self) -> Path:
+        return self.root / "state"
+
+    @property
+    def kernel(self) -> Path:
+        return self.root / "kernel"
+
+    @property
+    def self_state(self) -> Path:
+        return self.kernel / "self-state.json"
+
+    @property
+    def decision_ledger(self) -> Path:
+        return self.kernel / "decision-ledger.jsonl"
+
+    @property
+    def artifact_ledger(self) -> Path:
+        return self.kernel / "artifact-ledger.jsonl"
+
+    @property
+    def engagement_ledger(self) -> Path:
+        return self.kernel / "engagement-ledger.jsonl"
+
+    @property
+    def artifacts(self) -> Path:
+        return self.kernel / "artifacts"
+
+    @property
+    def scaffold(self) -> Path:
+        return self.kernel / "scaffold"
+
+    @property
+    def scaffold_versions(self) -> Path:
+        return self.scaffold / ".versions"
+
+    def session(self, session_id: str) -> Path:
+        return self.sessions / f"{session_id}.jsonl"
+
+    def run(self, run_id: str) -> Path:
+        return self.runs / f"{run_id}.jsonl"
+
+
+@dataclass(frozen=True)
+class Home:
+    """`root` is the home's folder; it need not exist yet (`create` in `gnomon.daemon`)."""
+
+    root: Path
+
+    @property
+    def format_file(self) -> Path:
+        return self.root / "home.json"
+
+    @property
+    def config(self) -> Path:
+        return self.root / "config.toml"
+
+    @property
+    def lock(self) -> Path:
+        return self.root / "home.lock"
+
+    @property
+    def heartbeat(self) -> Path:
+        return self.root / "heartbeat"
+
+    @property
+    def operator_token(self) -> Path:
+        return self.root / "operator.token"
+
+    @property
+    def anchors(self) -> Path:
+        return self.root / "anchors.jsonl"
+
+    @property
+    def spend_ledger(self) -> Path:
+        return self.root / "spend-ledger.jsonl"
+
+    @property
+    def models(self) -> Path:
+        return self.root / "models"
+
+    @property
+    def log(self) -> Path:
+        return self.root / "gateway.log"
+
+    @property
+    def agents(self) -> Path:
+        return self.root / "agents"
+
+    def agent(self, agent: str) -> AgentPaths:
+        return AgentPaths(agent, self.agents / agent)
