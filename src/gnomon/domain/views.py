@@ -1,0 +1,245 @@
+"""What operations answer: the JSON of the CLI, the HTTP API and the pages, in one place.
+
+Field names and meanings are promises to other programs (the CLI's `--json`).
+"""
+
+from typing import Literal
+
+import msgspec
+
+from gnomon.domain.json_value import Fields
+from gnomon.domain.policy import Autonomy
+from gnomon.domain.records import Mode
+
+JailLevel = Literal["full", "partial", "none"]
+ModelKind = Literal["none", "demo", "local", "remote"]
+"""`demo` is the embedded model: nothing rests on its judgment."""
+LooseEndKind = Literal["error", "interruption", "open-todos"]
+
+
+class View(msgspec.Struct, frozen=True, kw_only=True):
+    """Base of all answers."""
+
+
+class ModelView(View):
+    name: str
+    kind: ModelKind
+    loaded: bool
+
+
+class StandingCost(View):
+    """What the background costs an hour at today's cadence; null where unknown."""
+
+    tokens_per_hour: float | None
+    usd_per_hour: float | None
+    seconds_per_hour: float | None
+
+
+class BudgetView(View):
+    usd_per_day: float
+    usd_spent_today: float
+    tokens_per_day: int
+    tokens_spent_today: int
+    duty_cycle_left_seconds: float
+    breaker_open_until: str | None
+
+
+class Status(View):
+    running: bool
+    pid: int | None
+    agent: str
+    mode: Mode
+    effective_mode: Mode
+    model: ModelView
+    ticks: int
+    reflections: int
+    skipped: dict[str, int]
+    jail: dict[str, JailLevel]
+    autonomy: Autonomy
+    budget: BudgetView
+    standing_cost: StandingCost
+    url: str | None = None
+    home: str = ""
+    paused_until: str | None = None
+    doing: str | None = None
+    next_tick_at: str | None = None
+    last_focus: str | None = None
+
+
+class Source(View):
+    """A dated quote and where it stands. `path` and `line` open it."""
+
+    source: str
+    session: str
+    at: str | None
+    path: str | None
+    line: int | None
+    quote: str
+
+
+class TurnReply(View):
+    session: str
+    turn: int
+    reply: str
+    sources: tuple[Source, ...]
+    steps: int
+    tools: dict[str, int]
+    seconds: float
+    tokens_in: int | None
+    tokens_out: int | None
+    stop_reason: str = "done"
+    model: str | None = None
+    model_says: str | None = None
+    """The demo model's sentence, kept apart from the reply and labelled where shown."""
+
+
+class SessionView(View):
+    session: str
+    title: str
+    turns: int
+    last_at: str | None
+
+
+class MessageView(View):
+    turn: int
+    role: Literal["user", "assistant"]
+    text: str
+    at: str
+    undone: bool = False
+
+
+class BadLine(View):
+    line: int
+    reason: str
+
+
+class TokenCounts(View):
+    input: int | None
+    output: int | None
+    cache_read: int | None
+    cache_creation: int | None
+
+
+class ImportRow(View):
+    """One file read. Null where the format cannot tell, which is not 0."""
+
+    file: str
+    format: str | None
+    sessions: int
+    user_turns: int
+    tool_calls: dict[str, int]
+    tool_errors: int | None
+    interruptions: int | None
+    rejections: int | None
+    models: tuple[str, ...]
+    tokens: TokenCounts
+    first_at: str | None
+    last_at: str | None
+    bad_lines: tuple[BadLine, ...]
+    new_observations: int
+
+
+class HistoryFound(View):
+    """Another agent's history on this machine, counted by file name only."""
+
+    source: str
+    path: str
+    sessions: int
+    days: int | None
+
+
+class Correction(View):
+    text: str
+    sessions: int
+    last_at: str | None
+    sources: tuple[Source, ...]
+
+
+class FailureGroup(View):
+    tool: str
+    family: str
+    count: int
+    median_minutes_to_success: float | None
+
+
+class Repeat(View):
+    procedure: str
+    count: int
+    clean: int
+
+
+class LooseEnd(View):
+    session: str
+    kind: LooseEndKind
+    at: str | None
+    resume: str
+
+
+class CostRow(View):
+    """List price, not a bill; `usd` is null for a model without a listed price."""
+
+    project: str | None
+    model: str
+    usd: float | None
+
+
+class Report(View):
+    corrections: tuple[Correction, ...]
+    failures: tuple[FailureGroup, ...]
+    repeats: tuple[Repeat, ...]
+    loose_ends: tuple[LooseEnd, ...]
+    cost: tuple[CostRow, ...]
+
+
+class Folder(View):
+    path: str
+    writable: bool
+
+
+class FirstBad(View):
+    line: int
+    reason: str
+
+
+class LedgerReport(View):
+    name: str
+    lines: int
+    head: str
+    ok: bool
+    first_bad: FirstBad | None = None
+
+
+class Verification(View):
+    ok: bool
+    ledgers: tuple[LedgerReport, ...]
+
+
+class Check(View):
+    """One of doctor's findings. `fix` says what to do; empty when it is well."""
+
+    name: str
+    ok: bool
+    level: Literal["ok", "warning", "error"]
+    detail: str
+    fix: str
+
+
+class Diagnosis(View):
+    checks: tuple[Check, ...]
+
+
+class ModelOffer(View):
+    """A model that could be used: embedded, a server found, a key found in the environment."""
+
+    name: str
+    kind: ModelKind
+    current: bool
+    detail: str
+    use: Fields
+    """The arguments of `model.use` that would choose it."""
+
+
+class Done(View):
+    """An act was carried out; `detail` says what changed."""
+
+    detail: str
