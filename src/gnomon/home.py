@@ -1,6 +1,6 @@
 """The home: one record that knows every path. Nothing else joins path pieces."""
 
-import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +10,7 @@ HOME_FORMAT = 1
 """The version in `home.json`. A newer home is refused, an older one migrated."""
 
 
-def default_home(environ: dict[str, str] | os._Environ[str]) -> Path:
+def default_home(environ: Mapping[str, str]) -> Path:
     """`$GNOMON_HOME`, else the platform's data folder."""
     named = environ.get("GNOMON_HOME")
     return Path(named).expanduser() if named else Path(platformdirs.user_data_dir("gnomon"))

@@ -1,5 +1,6 @@
 """The ports: what a stage may ask of the world. `daemon.wire` hands over the real ones,
-`gnomon.testing` the fakes; each port's fake and real one pass the same contract tests."""
+`gnomon.testing` the fakes; each port's fake and real one pass the same contract tests.
+"""
 
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Protocol
@@ -43,7 +44,8 @@ class Ledger(Protocol):
 
     async def append(self, body: Body, *, durable: bool = True) -> Ack:
         """Stamp, write and acknowledge. `durable=False` acknowledges before the sync, which
-        follows within a second: only for lines that a durable one can rebuild."""
+        follows within a second: only for lines that a durable one can rebuild.
+        """
         ...
 
     def read(self, *, after_seq: int = 0, until: Head | None = None) -> Iterator[Line]:

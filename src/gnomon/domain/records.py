@@ -52,7 +52,7 @@ class Body(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", forbid_u
 # --- decision-ledger ---------------------------------------------------------------------
 
 
-class Started(Body, tag="started"):
+class Started(Body, frozen=True, tag="started"):
     """The resident began a life."""
 
     version: str
@@ -61,11 +61,11 @@ class Started(Body, tag="started"):
     scaffold_version: str
 
 
-class Stopped(Body, tag="stopped"):
+class Stopped(Body, frozen=True, tag="stopped"):
     reason: str
 
 
-class Tick(Body, tag="tick"):
+class Tick(Body, frozen=True, tag="tick"):
     """One tick. `skip_reason` is null when it reflected."""
 
     scaffold_version: str
@@ -78,7 +78,7 @@ class ActiveItem(msgspec.Struct, frozen=True, kw_only=True):
     rationale: str
 
 
-class Reflection(Body, tag="reflection"):
+class Reflection(Body, frozen=True, tag="reflection"):
     """One reflection. Repeats are counted before pressure; a held one has `repeated` true.
 
     `seconds` is inference time; token counts are null where the model did not say.
@@ -101,7 +101,7 @@ class Reflection(Body, tag="reflection"):
     scaffold_version: str
 
 
-class ExecutiveAttempt(Body, tag="executive-attempt"):
+class ExecutiveAttempt(Body, frozen=True, tag="executive-attempt"):
     """Every attempt is a line; a desired action that maps to nothing is no attempt."""
 
     action_kind: str
@@ -111,7 +111,7 @@ class ExecutiveAttempt(Body, tag="executive-attempt"):
     artifact: str | None = None
 
 
-class SurfaceDecided(Body, tag="surface"):
+class SurfaceDecided(Body, frozen=True, tag="surface"):
     """The resident handed a surface to the notifier."""
 
     surface_kind: SurfaceKind
@@ -120,13 +120,13 @@ class SurfaceDecided(Body, tag="surface"):
     suppressed: bool = False
 
 
-class ModeChanged(Body, tag="mode"):
+class ModeChanged(Body, frozen=True, tag="mode"):
     mode: Mode
     effective: Mode
     reason: str
 
 
-class ErrorNoted(Body, tag="error"):
+class ErrorNoted(Body, frozen=True, tag="error"):
     code: str
     where: str
     facts: Fields = {}
@@ -147,7 +147,7 @@ DecisionBody = (
 # --- artifact-ledger ---------------------------------------------------------------------
 
 
-class ArtifactMade(Body, tag="artifact"):
+class ArtifactMade(Body, frozen=True, tag="artifact"):
     artifact_id: str
     path: str
     sha256: Sha256
@@ -168,7 +168,7 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
     code: str
 
 
-class Observation(Body, tag="observation"):
+class Observation(Body, frozen=True, tag="observation"):
     """One turn of work, by this agent or another one (seed 2 section 3; `durationMs` too).
 
     `turn` counts from 1 in its session. Null means that the source cannot tell.
@@ -192,11 +192,11 @@ class Observation(Body, tag="observation"):
 # --- sessions and run-logs ---------------------------------------------------------------
 
 
-class SessionOpened(Body, tag="session"):
+class SessionOpened(Body, frozen=True, tag="session"):
     title: str
 
 
-class SessionMessage(Body, tag="message"):
+class SessionMessage(Body, frozen=True, tag="message"):
     """Derived from a turn's commit line; `turn` counts from 1."""
 
     turn: int
@@ -206,13 +206,13 @@ class SessionMessage(Body, tag="message"):
     reply_to: str | None = None
 
 
-class TurnUndone(Body, tag="undone"):
+class TurnUndone(Body, frozen=True, tag="undone"):
     """`/undo`: the turn no longer counts as context; its lines stay."""
 
     turn: int
 
 
-class RunOpened(Body, tag="run"):
+class RunOpened(Body, frozen=True, tag="run"):
     agent: str
     manifest_sha256: Sha256
     objective: str
@@ -220,14 +220,14 @@ class RunOpened(Body, tag="run"):
     parent_run: str | None = None
 
 
-class RunStep(Body, tag="step"):
+class RunStep(Body, frozen=True, tag="step"):
     """A model reply or a tool's result, written without waiting for a sync."""
 
     step: int
     entry: Fields
 
 
-class Turn(Body, tag="turn"):
+class Turn(Body, frozen=True, tag="turn"):
     """A turn's commit point: one line that carries all of it (page 2).
 
     Session, observation and spend lines are derived from it and rebuilt after a crash.
@@ -251,14 +251,14 @@ class Turn(Body, tag="turn"):
     spend: tuple[Fields, ...] = ()
 
 
-class RunClosed(Body, tag="closed"):
+class RunClosed(Body, frozen=True, tag="closed"):
     reason: str
 
 
 # --- spend and anchors -------------------------------------------------------------------
 
 
-class Spend(Body, tag="spend"):
+class Spend(Body, frozen=True, tag="spend"):
     """One model call. `prompt` is `name@label#sha`; cost and joules are null if unknown."""
 
     role: str
@@ -277,7 +277,7 @@ class Spend(Body, tag="spend"):
     run: str | None = None
 
 
-class Anchor(Body, tag="anchor"):
+class Anchor(Body, frozen=True, tag="anchor"):
     """The heads of the ledgers that changed since the last one. Keys are ledger names."""
 
     heads: dict[str, "AnchoredHead"]

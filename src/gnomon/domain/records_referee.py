@@ -2,8 +2,6 @@
 
 from typing import Literal
 
-
-
 from gnomon.domain.records import Body, Origin, Sha256, SurfaceKind
 
 OutcomeKind = Literal["acted", "acked", "ignored", "system_unavailable"]
@@ -19,7 +17,7 @@ OutcomeSource = Literal[
 ]
 
 
-class SurfaceEmitted(Body, tag="surface_emitted"):
+class SurfaceEmitted(Body, frozen=True, tag="surface_emitted"):
     """`surface_id` is a hash of agent, time, seq and payload."""
 
     surface_id: str
@@ -33,7 +31,7 @@ class SurfaceEmitted(Body, tag="surface_emitted"):
     synthetic: bool = False
 
 
-class Outcome(Body, tag="outcome"):
+class Outcome(Body, frozen=True, tag="outcome"):
     surface_id: str
     outcome: OutcomeKind
     source: OutcomeSource
@@ -41,14 +39,14 @@ class Outcome(Body, tag="outcome"):
     downtime_seconds: int | None = None
 
 
-class GatewayStarted(Body, tag="gateway_started"):
+class GatewayStarted(Body, frozen=True, tag="gateway_started"):
     boot_id: str
     gap_seconds: int | None = None
     asleep_seconds: int | None = None
     cause: str | None = None
 
 
-class GatewayStopped(Body, tag="gateway_stopped"):
+class GatewayStopped(Body, frozen=True, tag="gateway_stopped"):
     """`cause`: `orderly`, or `crash` when the next start found no orderly stop."""
 
     cause: str
@@ -57,7 +55,7 @@ class GatewayStopped(Body, tag="gateway_stopped"):
     asleep_seconds: int | None = None
 
 
-class ClockStepped(Body, tag="clock-stepped"):
+class ClockStepped(Body, frozen=True, tag="clock-stepped"):
     """Wall and boot time disagreed by more than 300 s. Positive: the wall went forward."""
 
     step_seconds: int

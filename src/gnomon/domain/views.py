@@ -21,13 +21,13 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     """Base of all answers."""
 
 
-class ModelView(View):
+class ModelView(View, frozen=True):
     name: str
     kind: ModelKind
     loaded: bool
 
 
-class StandingCost(View):
+class StandingCost(View, frozen=True):
     """What the background costs an hour at today's cadence; null where unknown."""
 
     tokens_per_hour: float | None
@@ -35,7 +35,7 @@ class StandingCost(View):
     seconds_per_hour: float | None
 
 
-class BudgetView(View):
+class BudgetView(View, frozen=True):
     usd_per_day: float
     usd_spent_today: float
     tokens_per_day: int
@@ -44,7 +44,7 @@ class BudgetView(View):
     breaker_open_until: str | None
 
 
-class Status(View):
+class Status(View, frozen=True):
     running: bool
     pid: int | None
     agent: str
@@ -66,7 +66,7 @@ class Status(View):
     last_focus: str | None = None
 
 
-class Source(View):
+class Source(View, frozen=True):
     """A dated quote and where it stands. `path` and `line` open it."""
 
     source: str
@@ -77,7 +77,7 @@ class Source(View):
     quote: str
 
 
-class TurnReply(View):
+class TurnReply(View, frozen=True):
     session: str
     turn: int
     reply: str
@@ -93,14 +93,14 @@ class TurnReply(View):
     """The demo model's sentence, kept apart from the reply and labelled where shown."""
 
 
-class SessionView(View):
+class SessionView(View, frozen=True):
     session: str
     title: str
     turns: int
     last_at: str | None
 
 
-class MessageView(View):
+class MessageView(View, frozen=True):
     turn: int
     role: Literal["user", "assistant"]
     text: str
@@ -108,19 +108,19 @@ class MessageView(View):
     undone: bool = False
 
 
-class BadLine(View):
+class BadLine(View, frozen=True):
     line: int
     reason: str
 
 
-class TokenCounts(View):
+class TokenCounts(View, frozen=True):
     input: int | None
     output: int | None
     cache_read: int | None
     cache_creation: int | None
 
 
-class ImportRow(View):
+class ImportRow(View, frozen=True):
     """One file read. Null where the format cannot tell, which is not 0."""
 
     file: str
@@ -139,7 +139,7 @@ class ImportRow(View):
     new_observations: int
 
 
-class HistoryFound(View):
+class HistoryFound(View, frozen=True):
     """Another agent's history on this machine, counted by file name only."""
 
     source: str
@@ -148,34 +148,34 @@ class HistoryFound(View):
     days: int | None
 
 
-class Correction(View):
+class Correction(View, frozen=True):
     text: str
     sessions: int
     last_at: str | None
     sources: tuple[Source, ...]
 
 
-class FailureGroup(View):
+class FailureGroup(View, frozen=True):
     tool: str
     family: str
     count: int
     median_minutes_to_success: float | None
 
 
-class Repeat(View):
+class Repeat(View, frozen=True):
     procedure: str
     count: int
     clean: int
 
 
-class LooseEnd(View):
+class LooseEnd(View, frozen=True):
     session: str
     kind: LooseEndKind
     at: str | None
     resume: str
 
 
-class CostRow(View):
+class CostRow(View, frozen=True):
     """List price, not a bill; `usd` is null for a model without a listed price."""
 
     project: str | None
@@ -183,7 +183,7 @@ class CostRow(View):
     usd: float | None
 
 
-class Report(View):
+class Report(View, frozen=True):
     corrections: tuple[Correction, ...]
     failures: tuple[FailureGroup, ...]
     repeats: tuple[Repeat, ...]
@@ -191,17 +191,17 @@ class Report(View):
     cost: tuple[CostRow, ...]
 
 
-class Folder(View):
+class Folder(View, frozen=True):
     path: str
     writable: bool
 
 
-class FirstBad(View):
+class FirstBad(View, frozen=True):
     line: int
     reason: str
 
 
-class LedgerReport(View):
+class LedgerReport(View, frozen=True):
     name: str
     lines: int
     head: str
@@ -209,12 +209,12 @@ class LedgerReport(View):
     first_bad: FirstBad | None = None
 
 
-class Verification(View):
+class Verification(View, frozen=True):
     ok: bool
     ledgers: tuple[LedgerReport, ...]
 
 
-class Check(View):
+class Check(View, frozen=True):
     """One of doctor's findings. `fix` says what to do; empty when it is well."""
 
     name: str
@@ -224,11 +224,11 @@ class Check(View):
     fix: str
 
 
-class Diagnosis(View):
+class Diagnosis(View, frozen=True):
     checks: tuple[Check, ...]
 
 
-class ModelOffer(View):
+class ModelOffer(View, frozen=True):
     """A model that could be used: embedded, a server found, a key found in the environment."""
 
     name: str
@@ -239,7 +239,7 @@ class ModelOffer(View):
     """The arguments of `model.use` that would choose it."""
 
 
-class Done(View):
+class Done(View, frozen=True):
     """An act was carried out; `detail` says what changed."""
 
     detail: str
