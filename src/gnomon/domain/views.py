@@ -61,6 +61,11 @@ class Status(View, frozen=True):
     url: str | None = None
     home: str = ""
     paused_until: str | None = None
+    remote_calls: int | None = None
+    """Model calls ever sent off this machine, from the spend ledger. Null: not counted yet.
+    The first page says "nothing has left this machine" at 0 alone."""
+    usd_spent: float | None = None
+    """All that was ever spent, from the spend ledger."""
     doing: str | None = None
     next_tick_at: str | None = None
     last_focus: str | None = None
