@@ -1,0 +1,72 @@
+"""The arguments of each operation. Bounds are part of the type; a wrong one is refused."""
+
+from typing import Annotated
+
+import msgspec
+
+Text = Annotated[str, msgspec.Meta(min_length=1, max_length=100_000)]
+PathText = Annotated[str, msgspec.Meta(min_length=1, max_length=4_096)]
+SessionId = Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$")]
+
+
+class Arguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Base of all arguments: unknown names are refused."""
+
+
+class ChatTurn(Arguments):
+    """`session` null opens a new one; `reply_to` names the surface that is answered."""
+
+    text: Text
+    session: SessionId | None = None
+    reply_to: str | None = None
+
+
+class OfSession(Arguments):
+    session: SessionId
+
+
+class HistoryImport(Arguments):
+    """Either paths, or sources (`claude-code`, `codex`) at their usual place."""
+
+    paths: tuple[PathText, ...] = ()
+    sources: tuple[str, ...] = ()
+    dry_run: bool = False
+
+
+class HistoryReport(Arguments):
+    """`since` is a date or an instant; `project` a part of a project's path."""
+
+    since: str | None = None
+    project: str | None = None
+
+
+class FolderAdd(Arguments):
+    path: PathText
+    writable: bool = False
+
+
+class FolderRemove(Arguments):
+    path: PathText
+
+
+class ModelUse(Arguments):
+    """`key_env` names a variable, `key_file` a 0600 file; a key itself is never passed."""
+
+    name: Text
+    url: str = ""
+    key_env: str = ""
+    key_file: str = ""
+
+
+class Pause(Arguments):
+    """Null pauses until `resume`."""
+
+    for_seconds: Annotated[int, msgspec.Meta(ge=1, le=366 * 86_400)] | None = None
+
+
+class JournalTail(Arguments):
+    lines: Annotated[int, msgspec.Meta(ge=1, le=1_000)] = 20
+
+
+class Card(Arguments):
+    card: Annotated[str, msgspec.Meta(pattern=r"^[a-z-]{1,40}$")]

@@ -1,0 +1,96 @@
+"""Make a home, or check one that is there. A home newer than this program is refused."""
+
+import os
+from pathlib import Path
+
+import msgspec
+
+from gnomon.config import default_text
+from gnomon.domain.errors import HomeError
+from gnomon.gateway.authority import new_token
+from gnomon.home import HOME_FORMAT, AgentPaths, Home
+from gnomon.statefile import write_atomic
+
+PRIVATE = 0o700
+
+
+class HomeFormat(msgspec.Struct, frozen=True, kw_only=True):
+    """`home.json`. `simulated` homes accept `--now`."""
+
+    format: int
+    simulated: bool = False
+
+
+def ensure_home(home: Home, agent: AgentPaths, *, simulated: bool = False) -> bool:
+    """Create what is missing, leave what is there; true when the home is new.
+
+    Also in a folder that holds other files: nothing of theirs is touched. Raises HomeError
+    when the home's format is newer, or a path cannot be made.
+    """
+    found = _read_format(home)
+    if found is not None and found.format > HOME_FORMAT:
+        raise HomeError(
+            f"{home.root} was written by a newer Gnomon (format {found.format}, this one "
+            f"knows {HOME_FORMAT}).",
+            next_step="Update Gnomon, or name another home with --home.",
+            file=str(home.format_file),
+        )
+    try:
+        for folder in _folders(home, agent):
+            folder.mkdir(mode=PRIVATE, parents=True, exist_ok=True)
+        if found is None:
+            mark = HomeFormat(format=HOME_FORMAT, simulated=simulated)
+            write_atomic(home.format_file, msgspec.json.encode(mark) + b"\n")
+        if not home.config.exists():
+            write_atomic(home.config, default_text().encode())
+        if not home.operator_token.exists():
+            write_atomic(home.operator_token, (new_token() + "\n").encode(), mode=0o600)
+    except OSError as error:
+        raise HomeError(
+            f"The home {home.root} cannot be made: {error.strerror}.",
+            next_step="Name a folder that you can write with --home or GNOMON_HOME.",
+            file=str(error.filename),
+        ) from error
+    return found is None
+
+
+def is_simulated(home: Home) -> bool:
+    found = _read_format(home)
+    return found is not None and found.simulated
+
+
+def _folders(home: Home, agent: AgentPaths) -> list[Path]:
+    return [
+        home.root,
+        home.models,
+        agent.root,
+        agent.workspace,
+        agent.sessions,
+        agent.runs,
+        agent.memory,
+        agent.skills,
+        agent.state,
+        agent.kernel,
+        agent.artifacts,
+        agent.scaffold,
+        agent.scaffold_versions,
+    ]
+
+
+def _read_format(home: Home) -> HomeFormat | None:
+    try:
+        raw = home.format_file.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise HomeError(
+            f"{home.format_file} cannot be read: {os.strerror(error.errno or 0)}.",
+            next_step="Check who owns the home.",
+        ) from error
+    try:
+        return msgspec.json.decode(raw, type=HomeFormat)
+    except msgspec.DecodeError as error:
+        raise HomeError(
+            f"{home.format_file} is not a home's format file: {error}.",
+            next_step="Restore it from a backup, or name another home with --home.",
+        ) from error

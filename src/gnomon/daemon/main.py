@@ -1,0 +1,128 @@
+"""`python -m gnomon.daemon.main`: the gateway's process, detached or in the foreground.
+
+It holds no CLI framework: what idles here all day should be small.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from gnomon.domain.errors import GnomonError
+from gnomon.home import Home, default_home
+
+EXIT_FAULT = 1
+EXIT_USAGE = 2
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Exit codes: 0 ended in order, 1 could not start, 2 usage."""
+    options = _parser().parse_args(arguments)
+    options.home = (options.home or default_home(os.environ)).expanduser().absolute()
+    if options.foreground:
+        return _foreground(options)
+    return _detach(options)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="gnomon up", description="Start Gnomon.")
+    parser.add_argument("--home", type=Path, help="the home (default: $GNOMON_HOME)")
+    parser.add_argument("--agent", default="main", help="which agent of the home")
+    parser.add_argument("--port", type=int, help="the dashboard's port; 0 takes a free one")
+    parser.add_argument("--foreground", action="store_true", help="stay in this terminal")
+    parser.add_argument("--no-open", action="store_true", help="do not open a browser")
+    parser.add_argument("--json", action="store_true", help="one JSON line when ready")
+    return parser
+
+
+def _foreground(options: argparse.Namespace) -> int:
+    from gnomon.daemon.serve import serve  # noqa: PLC0415 - a detaching parent needs none of it
+
+    def ready(facts: dict[str, object]) -> None:
+        _say_ready(facts, as_json=options.json)
+
+    began = _process_start()
+    try:
+        asyncio.run(serve(Home(options.home), options.agent, options.port, ready, began))
+    except GnomonError as error:
+        return _say_error(error, as_json=options.json)
+    except KeyboardInterrupt:
+        return 0
+    return 0
+
+
+def _detach(options: argparse.Namespace) -> int:
+    """Start the gateway in a session of its own, and wait until it is ready or has failed."""
+    home = Home(options.home)
+    home.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+    command = [sys.executable, "-m", "gnomon.daemon.main", "--foreground", "--json"]
+    command += ["--home", str(options.home), "--agent", options.agent]
+    command += ["--port", str(options.port)] if options.port is not None else []
+    with home.log.open("ab") as log:
+        child = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            start_new_session=True,
+        )
+    assert child.stdout is not None
+    line = child.stdout.readline()
+    try:
+        facts = json.loads(line)
+    except ValueError:
+        code = child.wait()
+        message = f"Gnomon ended with status {code} before it was ready. See {home.log}."
+        print(message, file=sys.stderr)
+        return EXIT_FAULT
+    if not facts.get("ready"):
+        error = facts.get("error", {})
+        print(json.dumps(facts) if options.json else error.get("message", line), file=sys.stderr)
+        return EXIT_FAULT
+    _say_ready(facts, as_json=options.json)
+    if not options.no_open:
+        _open_browser(str(facts["login"]))
+    return 0
+
+
+def _say_ready(facts: dict[str, object], *, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(facts), flush=True)
+        return
+    print(
+        f"Gnomon is running (pid {facts['pid']}, ready in {facts['seconds']} s).\n"
+        f"Dashboard: {facts['login']}\n"
+        "The link works once, for ten minutes; `gnomon open` makes a fresh one.",
+        flush=True,
+    )
+
+
+def _say_error(error: GnomonError, *, as_json: bool) -> int:
+    if as_json:
+        facts = {"code": error.code, "message": str(error), "facts": dict(error.facts)}
+        print(json.dumps({"ready": False, "error": facts}), flush=True)
+    else:
+        print(str(error), file=sys.stderr)
+    return EXIT_USAGE if error.code in {"usage", "config"} else EXIT_FAULT
+
+
+def _open_browser(link: str) -> None:
+    """Where there is a screen; a machine without one just shows the link."""
+    if os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
+        import webbrowser  # noqa: PLC0415
+
+        webbrowser.open(link)
+
+
+def _process_start() -> float:
+    """When this process began, on the monotonic clock: what `seconds` counts from."""
+    return time.monotonic() - time.process_time()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

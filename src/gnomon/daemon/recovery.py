@@ -1,0 +1,83 @@
+"""After an unclean end: finish what a commit line promised, close what never committed.
+
+Only runs written since the last beat before the crash are looked at, so the work is bounded
+by one beat, not by history.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from gnomon.daemon import derive
+from gnomon.daemon.stores import Stores
+from gnomon.daemon.turns import Turns, spends_of
+from gnomon.domain.instants import MINUTE, Millis
+from gnomon.domain.records import RunClosed, Spend, Turn
+from gnomon.domain.records_observe import Observation
+
+SLACK = 5 * MINUTE
+"""Runs touched this long before the last beat are looked at too: beats can be late."""
+
+
+@dataclass(frozen=True)
+class Recovered:
+    """How many lines were written again, and how many runs were closed unfinished."""
+
+    lines: int = 0
+    closed: int = 0
+
+
+async def recover(stores: Stores, turns: Turns, since: Millis | None) -> Recovered:
+    """Bring derived ledgers up to the run-logs. Running it again changes nothing."""
+    lines = closed = 0
+    for path in _recent(stores.agent.runs, since):
+        run = path.name.split(".", 1)[0]
+        ledger = stores.ledger("run", run)
+        entries = list(ledger.read())
+        turn = next((e for e in entries if isinstance(e.body, Turn)), None)
+        if turn is not None and isinstance(turn.body, Turn):
+            lines += await turns.rebuild(run, turn.body, turn.at)
+            lines += await _rebuild_spend(stores, run, turn.body, turn.at)
+            lines += await _rebuild_observation(stores, turn.body, turn.at)
+        elif entries and not any(isinstance(e.body, RunClosed) for e in entries):
+            await ledger.append(RunClosed(reason="crashed"))
+            closed += 1
+    if lines or closed:
+        stores.journal(
+            f"Recovered after a crash: {lines} derived lines written again, "
+            f"{closed} unfinished runs closed."
+        )
+    return Recovered(lines=lines, closed=closed)
+
+
+def _recent(folder: Path, since: Millis | None) -> list[Path]:
+    floor = 0 if since is None else since - SLACK
+    files = [path for path in folder.glob("*.jsonl") if path.stat().st_mtime * 1000 >= floor]
+    return sorted(files)
+
+
+async def _rebuild_spend(stores: Stores, run: str, turn: Turn, at: Millis) -> int:
+    recent = stores.files["spend-ledger"].read_range(_began(turn, at), None)
+    standing = [line.body for line in recent if isinstance(line.body, Spend)]
+    missing = derive.missing_spend(spends_of(turn), standing, run)
+    for spend in missing:
+        await stores.append("spend-ledger", spend)
+    return len(missing)
+
+
+async def _rebuild_observation(stores: Stores, turn: Turn, at: Millis) -> int:
+    recent = stores.files["observations"].read_range(_began(turn, at), None)
+    for line in recent:
+        body = line.body
+        if isinstance(body, Observation) and (body.session, body.turn) == (
+            turn.session,
+            turn.turn,
+        ):
+            return 0
+    await stores.append("observations", derive.observation(turn, at))
+    return 1
+
+
+
+
+def _began(turn: Turn, committed_at: Millis) -> Millis:
+    return Millis(committed_at - round(turn.seconds * 1000) - SLACK)

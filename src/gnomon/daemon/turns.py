@@ -1,0 +1,123 @@
+"""Chat turns: one at a time a session, committed by one line, everything else derived."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Awaitable, Callable
+
+import msgspec
+
+from gnomon.daemon import conversations, derive
+from gnomon.daemon.stores import Stores
+from gnomon.domain.errors import UsageError
+from gnomon.domain.instants import Millis
+from gnomon.domain.json_value import Fields, Json
+from gnomon.domain.ports import Ids
+from gnomon.domain.records import SessionMessage, SessionOpened, Spend, Turn, TurnUndone
+from gnomon.domain.views import Done, MessageView, ModelKind, SessionView, TurnReply
+
+SESSIONS_SHOWN = 50
+
+AskResident = Callable[[str, Fields, Callable[[Json], None]], Awaitable[Json]]
+
+
+class Turns:
+    """The operator's conversations with the resident."""
+
+    def __init__(self, stores: Stores, ids: Ids, ask: AskResident) -> None:
+        self._stores = stores
+        self._ids = ids
+        self._ask = ask
+        self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._committed: dict[str, asyncio.Event] = {}
+        self.in_flight = 0
+
+    def conversation(self, session: str) -> conversations.Conversation:
+        """Raises UsageError when there is no such session."""
+        if not self._stores.agent.session(session).exists():
+            raise UsageError(
+                f"There is no session {session!r}.", next_step="`gnomon chat` starts a new one."
+            )
+        lines = self._stores.ledger("session", session).read()
+        return conversations.conversation(session, lines)
+
+    def sessions(self) -> list[SessionView]:
+        """The newest first, by when they were last written."""
+        files = [path for path in self._stores.agent.sessions.glob("*.jsonl") if path.is_file()]
+        newest = sorted(files, key=lambda path: path.stat().st_mtime_ns, reverse=True)
+        names = dict.fromkeys(path.name.split(".", 1)[0] for path in newest)
+        return [
+            conversations.view(self.conversation(name))
+            for name in list(names)[:SESSIONS_SHOWN]
+        ]
+
+    def messages(self, session: str) -> list[MessageView]:
+        return list(self.conversation(session).messages)
+
+    async def undo(self, session: str) -> Done:
+        """Take the last turn back: its lines stay, it is no longer context."""
+        async with self._locks[session]:
+            turn = conversations.last_standing_turn(self.conversation(session))
+            if turn is None:
+                raise UsageError("There is nothing to undo in this session.")
+            await self._stores.append("session", TurnUndone(turn=turn), member=session)
+            return Done(detail=f"Turn {turn} is taken back; the next one does not see it.")
+
+    async def take(
+        self,
+        text: str,
+        session: str | None,
+        reply_to: str | None,
+        kind: ModelKind,
+        on_part: Callable[[Json], None],
+    ) -> TurnReply:
+        """Hand one turn to the resident and give its reply. Cancelling cancels the turn."""
+        name = session or self._ids.new("s")
+        async with self._locks[name]:
+            if session is None:
+                talk = conversations.conversation(name, ())
+            else:
+                talk = self.conversation(name)
+            self.in_flight += 1
+            try:
+                answer = await self._ask(
+                    "turn",
+                    {
+                        "session": name,
+                        "turn": talk.last_turn + 1,
+                        "text": text,
+                        "reply_to": reply_to,
+                        "history": msgspec.to_builtins(conversations.history(talk)),
+                        "model_kind": kind,
+                    },
+                    on_part,
+                )
+            finally:
+                self.in_flight -= 1
+        return msgspec.convert(answer, type=TurnReply)
+
+    async def derive(self, run: str, turn: Turn, committed_at: Millis) -> None:
+        """Write what follows from a commit line, unsynced: it can be rebuilt."""
+        for line in derive.session_lines(run, turn):
+            await self._stores.append("session", line, member=turn.session, durable=False)
+        await self._stores.append(
+            "observations", derive.observation(turn, committed_at), durable=False
+        )
+
+    async def rebuild(self, run: str, turn: Turn, committed_at: Millis) -> int:
+        """After a crash: write what a committed turn lacks; how many lines that were."""
+        session = self._stores.ledger("session", turn.session)
+        standing = [line.body for line in session.read()]
+        wanted = derive.missing_session_lines(
+            run,
+            turn,
+            [body for body in standing if isinstance(body, SessionMessage)],
+            any(isinstance(body, SessionOpened) for body in standing),
+        )
+        for line in wanted:
+            await self._stores.append("session", line, member=turn.session)
+        return len(wanted)
+
+
+def spends_of(turn: Turn) -> list[Spend]:
+    """The spend lines that a commit line carries."""
+    return [msgspec.convert(fields, type=Spend) for fields in turn.spend]
