@@ -80,6 +80,18 @@ class RecordError(GnomonError):
     code = "record"
 
 
+class ScaffoldError(GnomonError):
+    """A scaffold file cannot be used or written. Facts: `file`, `line` (0: the whole file)."""
+
+    code = "scaffold"
+
+
+class SelfStateError(GnomonError):
+    """A persisted self-state cannot be read. Facts: `version` where it names one."""
+
+    code = "self-state"
+
+
 class TrustError(GnomonError):
     """Something was asked that the trust table does not grant. Facts: `role`, `op`."""
 
