@@ -10,7 +10,6 @@ from gnomon.domain.records import (
     ArtifactMade,
     Body,
     DecisionBody,
-    Observation,
     RunClosed,
     RunOpened,
     RunStep,
@@ -21,6 +20,7 @@ from gnomon.domain.records import (
     Turn,
     TurnUndone,
 )
+from gnomon.domain.records_observe import ImportedSession, Observation
 from gnomon.domain.records_referee import EngagementBody
 
 GENESIS: Sha256 = "0" * 64
@@ -45,7 +45,7 @@ BODIES: dict[LedgerName, object] = {
     "engagement-ledger": EngagementBody,
     "spend-ledger": Spend,
     "observations": Observation,
-    "observations-imported": Observation,
+    "observations-imported": Observation | ImportedSession,
     "session": SessionOpened | SessionMessage | TurnUndone,
     "run": RunOpened | RunStep | Turn | RunClosed,
     "anchors": Anchor,

@@ -1,14 +1,12 @@
-"""The base of every ledger record, and what the agent's own ledgers hold (page 2).
+"""What the agent's own ledgers hold (page 2). Observations: `records_observe`."""
 
-A *body* is what an author says; the gateway adds the envelope (`seq`, `at`, `kind`,
-`schema`, `prev`) when it writes. The tag is `kind`. Fields are flat.
-"""
-
-from typing import ClassVar, Literal
+from typing import Literal
 
 import msgspec
 
+from gnomon.domain.body import Body as Body
 from gnomon.domain.json_value import Fields
+from gnomon.domain.records_observe import Failure as Failure
 
 Sha256 = str
 """64 lower-case hex digits."""
@@ -35,18 +33,6 @@ AttemptOutcome = Literal["produced", "cooldown", "no-progress", "error"]
 SurfaceKind = Literal["notification", "pending", "artifact"]
 SurfaceMode = Literal["hold", "interrupt", "queue"]
 Origin = Literal["model", "rule"]
-
-
-class Body(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", forbid_unknown_fields=True):
-    """What an author writes. `SCHEMA` counts up when a record's fields change."""
-
-    SCHEMA: ClassVar[int] = 1
-
-    @classmethod
-    def kind(cls) -> str:
-        tag = cls.__struct_config__.tag
-        assert isinstance(tag, str)
-        return tag
 
 
 # --- decision-ledger ---------------------------------------------------------------------
@@ -158,35 +144,6 @@ class ArtifactMade(Body, frozen=True, tag="artifact"):
     summary: str
     query: str
     progressed: bool
-
-
-# --- observations ------------------------------------------------------------------------
-
-
-class Failure(msgspec.Struct, frozen=True, kw_only=True):
-    tool: str
-    code: str
-
-
-class Observation(Body, frozen=True, tag="observation"):
-    """One turn of work, by this agent or another one (seed 2 section 3; `durationMs` too).
-
-    `turn` counts from 1 in its session. Null means that the source cannot tell.
-    """
-
-    session: str
-    turn: int
-    task: str
-    tools: dict[str, int]
-    failures: tuple[Failure, ...]
-    corrected: bool
-    durationMs: int | None  # noqa: N815 - the seed's own field name
-    source: str
-    happened_at: str | None
-    tokens: int | None = None
-    steps: int | None = None
-    model: str | None = None
-    project: str | None = None
 
 
 # --- sessions and run-logs ---------------------------------------------------------------

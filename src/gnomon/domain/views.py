@@ -142,6 +142,12 @@ class ImportRow(View, frozen=True):
     last_at: str | None
     bad_lines: tuple[BadLine, ...]
     new_observations: int
+    fused_lines: tuple[int, ...] = ()
+    """Lines that held several records; all of them were read."""
+    not_records: dict[str, int] = {}
+    """Well-formed JSON that is no record of the format, by what it is: counted, not read."""
+    note: str | None = None
+    """Why nothing was read: empty, unreadable, another format."""
 
 
 class HistoryFound(View, frozen=True):
@@ -165,12 +171,15 @@ class FailureGroup(View, frozen=True):
     family: str
     count: int
     median_minutes_to_success: float | None
+    last_at: str | None = None
+    sources: tuple[Source, ...] = ()
 
 
 class Repeat(View, frozen=True):
     procedure: str
     count: int
     clean: int
+    sources: tuple[Source, ...] = ()
 
 
 class LooseEnd(View, frozen=True):
@@ -178,6 +187,12 @@ class LooseEnd(View, frozen=True):
     kind: LooseEndKind
     at: str | None
     resume: str
+    source: str = ""
+    project: str | None = None
+    title: str | None = None
+    """The last thing that was asked there."""
+    path: str | None = None
+    line: int | None = None
 
 
 class CostRow(View, frozen=True):
