@@ -1,0 +1,105 @@
+"""One call at the broker: what was asked, what came of it, and the line that says so. Pure."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import msgspec
+
+from gnomon.brokers.model_in_force import InForce
+from gnomon.domain.messages import ModelReply, ModelRequest
+from gnomon.domain.policy import Role
+from gnomon.domain.records import Spend
+
+FOREGROUND = frozenset({"chat"})
+"""Purposes that an operator waits for. All others are background."""
+BYTES_PER_TOKEN = 3
+"""English has 3 to 4 bytes a token, most other text fewer tokens a byte than that; where a
+server does not count, over-estimating keeps the budget's promise."""
+MESSAGE_BYTES = 12
+"""What a chat template adds to a message."""
+
+OnText = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call as asked for. `purpose` is the gateway's word, not the asking role's."""
+
+    role: Role
+    purpose: str
+    agent: str
+    request: ModelRequest
+    on_text: OnText | None = None
+    run: str | None = None
+    change_id: str | None = None
+
+    @property
+    def background(self) -> bool:
+        return self.purpose not in FOREGROUND
+
+
+@dataclass
+class Outcome:
+    """What there is to meter, filled while the call runs."""
+
+    reply: ModelReply | None = None
+    error: str | None = None
+    seconds: float = 0.0
+    text_bytes: int = 0
+
+
+def prompt_tokens(request: ModelRequest) -> int:
+    """An estimate of a prompt's tokens from its bytes."""
+    size = sum(
+        len(message.content.encode())
+        + sum(len(call.arguments.encode()) for call in message.tool_calls)
+        + MESSAGE_BYTES
+        for message in request.messages
+    )
+    tools = sum(len(msgspec.json.encode(tool)) for tool in request.tools)
+    return (size + tools) // BYTES_PER_TOKEN
+
+
+def counted_tokens(request: ModelRequest, outcome: Outcome) -> tuple[int, int]:
+    """Tokens in and out: the server's count, else an estimate.
+
+    A call that failed before a word of answer is taken to have cost nothing, unless the
+    model may have worked on it.
+    """
+    reply = outcome.reply
+    estimate_in = prompt_tokens(request)
+    estimate_out = outcome.text_bytes // BYTES_PER_TOKEN
+    if reply is not None:
+        written = max(estimate_out, len(reply.content.encode()) // BYTES_PER_TOKEN)
+        return (
+            estimate_in if reply.tokens_in is None else reply.tokens_in,
+            written if reply.tokens_out is None else reply.tokens_out,
+        )
+    worked = outcome.text_bytes > 0 or outcome.error in {"model-timeout", "model-reply", "budget"}
+    return (estimate_in, estimate_out) if worked else (0, 0)
+
+
+def spend_of(call: Call, model: InForce, outcome: Outcome) -> Spend:
+    """The spend ledger's line. Null stands for what the server did not say."""
+    reply = outcome.reply
+    tokens_in = reply.tokens_in if reply is not None else None
+    tokens_out = reply.tokens_out if reply is not None else None
+    cost = model.prices.cost(tokens_in or 0, tokens_out or 0)
+    known = tokens_in is not None and tokens_out is not None
+    free = model.prices.cost(1_000_000, 1_000_000) == 0.0
+    return Spend(
+        role=call.role,
+        purpose=call.purpose,
+        agent=call.agent,
+        model=reply.model if reply is not None else model.name,
+        prompt=call.request.prompt,
+        tokens_in=tokens_in,
+        tokens_out=tokens_out,
+        tokens_cached=reply.tokens_cached if reply is not None else None,
+        seconds=round(outcome.seconds, 6),
+        cost_usd=cost if known or free else None,
+        joules=None,
+        change_id=call.change_id,
+        error=outcome.error,
+        run=call.run,
+    )
