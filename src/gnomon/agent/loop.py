@@ -88,7 +88,8 @@ async def _tools(
     working: Working, ports: Ports, calls: tuple[ToolCall, ...], checks: Mapping[str, Check]
 ) -> int:
     """Run a step's calls at the same time and add their results in the order of the calls.
-    Returns how many were carried out, well or not."""
+    Returns how many were carried out, well or not.
+    """
     async with asyncio.TaskGroup() as group:
         tasks = [
             group.create_task(_tool(working, ports, call, index, checks.get(call.name)))
@@ -114,7 +115,8 @@ async def _tool(
     working: Working, ports: Ports, call: ToolCall, index: int, check: Check | None
 ) -> tuple[str, str | None]:
     """One call: its text, bounded, and its stable error code, or null. What goes wrong is told
-    to the model, which can do better; it never ends the run."""
+    to the model, which can do better; it never ends the run.
+    """
     span = f"{working.task.run_id}.{working.steps}.{index}"
     _emit(working, ports, "tool", span, False, {"tool": call.name})
     try:

@@ -36,22 +36,22 @@ class Arguments(
     """Base of all tools' arguments."""
 
 
-class Read(Arguments):
+class Read(Arguments, frozen=True):
     """Read a text file."""
 
     path: Path
     start: Annotated[int, msgspec.Meta(ge=1, description="First line, from 1.")] = 1
-    lines: Annotated[int, msgspec.Meta(ge=1, le=10_000, description="How many lines.")] = READ_LINES
+    lines: Annotated[int, msgspec.Meta(ge=1, le=10_000, description="How many.")] = READ_LINES
 
 
-class Write(Arguments):
+class Write(Arguments, frozen=True):
     """Create a file or replace all of it. Missing folders are made."""
 
     path: Path
     content: str
 
 
-class Edit(Arguments):
+class Edit(Arguments, frozen=True):
     """Replace one passage of a file. `old` must stand there exactly once."""
 
     path: Path
@@ -59,13 +59,13 @@ class Edit(Arguments):
     new: Annotated[str, msgspec.Meta(description="What is to stand in its place.")]
 
 
-class List(Arguments):
+class List(Arguments, frozen=True):
     """List what a folder holds. Folders end with a slash."""
 
     path: Path = "."
 
 
-class Search(Arguments):
+class Search(Arguments, frozen=True):
     """Find lines that match a regular expression, in a file or all files of a folder."""
 
     pattern: Annotated[
@@ -77,7 +77,7 @@ class Search(Arguments):
     ] = "*"
 
 
-class Shell(Arguments):
+class Shell(Arguments, frozen=True):
     """Run a shell command in the workspace and return its output. No network."""
 
     command: Annotated[str, msgspec.Meta(min_length=1, max_length=100_000)]
@@ -86,7 +86,7 @@ class Shell(Arguments):
     ] = SHELL_SECONDS
 
 
-class Recall(Arguments):
+class Recall(Arguments, frozen=True):
     """Search the owner's history and memory; returns dated quotes with their sources."""
 
     query: Annotated[str, msgspec.Meta(min_length=1, max_length=500)]
