@@ -263,3 +263,16 @@ class Done(View, frozen=True):
     """An act was carried out; `detail` says what changed."""
 
     detail: str
+
+
+class Journal(View, frozen=True):
+    """The newest lines of the agent's journal, oldest first."""
+
+    lines: tuple[str, ...]
+
+
+class LoginLink(View, frozen=True):
+    """An address that signs one browser in, once, until `expires_at`."""
+
+    url: str
+    expires_at: str
