@@ -1,0 +1,441 @@
+"""The ledger as files: the one writer of page 2's append.
+
+An append is stamped, written by one `os.write`, synced off the event loop, and only then
+acknowledged. Appends that wait at the same time share a write and a sync. Nothing here
+retries: a write that fails is cut back and said; a sync that fails closes the ledger.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gnomon.disk import SYSTEM_DISK, Disk
+from gnomon.domain.errors import LedgerClosedError, LedgerError, RecordError
+from gnomon.domain.instants import MINUTE, Millis
+from gnomon.domain.ledgers import Ack, Head, Line
+from gnomon.domain.ports import Clock
+from gnomon.domain.records import AnchoredHead, Body
+from gnomon.ledger.codec import line_hash, prepare, seal
+from gnomon.ledger.opening import create, inspect, set_aside
+from gnomon.ledger.reading import UNTIL_THE_END, LedgerReader
+from gnomon.ledger.segments import segment_path
+
+SYNC_WITHIN = 0.5
+"""Seconds until lines that were acknowledged before their sync are synced; page 2: one."""
+STEPPED_BACK = 5 * MINUTE
+"""The wall this far behind the last line has stepped back (page 2: more than 300 s)."""
+MAX_BATCH = 256 * 1024
+"""Bytes of one write, unless a single line is longer."""
+
+Journal = Callable[[str], None]
+"""Takes one sentence for the journal."""
+
+
+@dataclass(eq=False)
+class _Waiting:
+    """An append that was asked for and not yet acknowledged."""
+
+    fields: dict[str, object]
+    durable: bool
+    answer: asyncio.Future[Ack]
+    ack: Ack = field(default_factory=lambda: Ack(seq=0, at=Millis(0), sha256=""))
+
+
+class LedgerFile:
+    """One ledger, open for appending. All methods belong to one event loop.
+
+    `open` is the only way to make one. The home's lock makes this process the only writer.
+    """
+
+    def __init__(
+        self, reader: LedgerReader, clock: Clock, disk: Disk, threads: Executor | None
+    ) -> None:
+        self._reader = reader
+        self._clock = clock
+        self._disk = disk
+        self._threads = threads
+        self._fd = -1
+        self._closed_because: str | None = "it is not open yet"
+        self._written = Head()  # the last line in the file
+        self._acknowledged = Head()  # what readers may see
+        self._durable = Head()  # the last line on the medium
+        self._last_at: Millis | None = None
+        self._waiting: list[_Waiting] = []  # not written yet
+        self._unsynced: list[_Waiting] = []  # written, waiting for the next sync
+        self._arranged = False
+        self._syncing: asyncio.Future[None] | None = None
+        self._late: asyncio.TimerHandle | None = None
+        self._segment_wanted: list[asyncio.Future[None]] = []
+        self._idle: list[asyncio.Future[None]] = []
+
+    @classmethod
+    def open(
+        cls,
+        path: Path,
+        name: str,
+        bodies: object,
+        clock: Clock,
+        journal: Journal,
+        *,
+        known: AnchoredHead | None = None,
+        disk: Disk = SYSTEM_DISK,
+        threads: Executor | None = None,
+    ) -> "LedgerFile":
+        """Open or create the ledger that begins in `path`.
+
+        `known` is its last anchored head: the chain is checked from there on. A torn tail is
+        set aside and told to the journal. Syncs run in `threads` (the loop's own if null).
+        Raises LedgerCorruptError for any other bad line, LedgerError when the disk refuses.
+        """
+        ledger = cls(LedgerReader(path, name, bodies), clock, disk, threads)
+        ledger._open(journal, known)
+        return ledger
+
+    @property
+    def name(self) -> str:
+        return self._reader.name
+
+    @property
+    def head(self) -> Head:
+        """The last acknowledged line."""
+        return self._acknowledged
+
+    @property
+    def durable_head(self) -> Head:
+        """The last line that is known to be on the medium: what anchors and jobs may cite."""
+        return self._durable
+
+    @property
+    def closed_because(self) -> str | None:
+        """Why it accepts nothing; null while it does."""
+        return self._closed_because
+
+    @property
+    def busy(self) -> bool:
+        """Whether lines wait to be written or synced."""
+        return bool(self._waiting or self._unsynced or self._syncing or self._segment_wanted)
+
+    async def append(self, body: Body, *, durable: bool = True) -> Ack:
+        """Write one line and return once it is on the medium (see `Ledger.append`).
+
+        Raises RecordError when the body has no canonical form (nothing is written),
+        LedgerError when the disk took no more (cut back; a later append may succeed),
+        LedgerClosedError when it is closed. Cancelled in time, it leaves no line.
+        """
+        self._check_open()
+        answer: asyncio.Future[Ack] = asyncio.get_running_loop().create_future()
+        self._waiting.append(_Waiting(prepare(body), durable, answer))
+        self._arrange()
+        return await answer
+
+    def read(self, *, after_seq: int = 0, until: Head | None = None) -> Iterator[Line]:
+        """See `Ledger.read`; without `until` it ends at `head`."""
+        return self._reader.read(after_seq=after_seq, until=until or self._acknowledged)
+
+    def read_range(
+        self, since: Millis, until_at: Millis = UNTIL_THE_END, *, until: Head | None = None
+    ) -> Iterator[Line]:
+        """Lines with `since <= at < until_at`. O(log n + lines read), over all segments."""
+        return self._reader.read_range(since, until_at, until=until or self._acknowledged)
+
+    async def begin_segment(self) -> None:
+        """Begin the next file, its `prev` carried over: `at` may start lower there.
+
+        For a backward step of the clock. Does nothing while the current one is empty.
+        """
+        self._check_open()
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._segment_wanted.append(done)
+        self._arrange()
+        await done
+
+    async def synced(self) -> None:
+        """Return once every line written so far is on the medium."""
+        if not self.busy:
+            self._check_open()
+            return
+        self._check_open()
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._idle.append(done)
+        self._arrange()
+        await done
+
+    async def close(self) -> None:
+        """Sync what waits, then close the file. A ledger that has failed just closes."""
+        try:
+            if self._closed_because is None:
+                await self.synced()
+        finally:
+            self._release("it was closed")
+
+    async def reopen_verified(self, journal: Journal, known: AnchoredHead | None = None) -> None:
+        """After a failure: cut back to the last line known to be on the medium, and open anew.
+
+        What was written after it was never acknowledged as durable. Raises as `open` does;
+        then the ledger stays closed.
+        """
+        if self._closed_because is None:
+            return
+        durable = self._durable
+        known = known or AnchoredHead(seq=durable.seq, sha256=durable.sha256)
+        await asyncio.get_running_loop().run_in_executor(self._threads, self._cut_to, durable)
+        self._open(journal, known)
+
+    # --- opening and closing ---------------------------------------------------------------
+
+    def _open(self, journal: Journal, known: AnchoredHead | None) -> None:
+        first = self._reader.first
+        try:
+            if not first.exists():
+                create(first, 1, self._disk)
+            found = inspect(self._reader, known)
+            if found.torn is not None:
+                journal(set_aside(found.torn, first, self.name, self._disk))
+            self._fd = self._disk.open_append(segment_path(first, found.head.segment))
+        except OSError as error:
+            raise self._refused(error) from error
+        self._written = self._acknowledged = self._durable = found.head
+        self._last_at = found.last_at
+        self._closed_because = None
+
+    def _cut_to(self, head: Head) -> None:
+        try:
+            fd = self._disk.open_append(segment_path(self._reader.first, head.segment))
+            try:
+                self._disk.truncate(fd, head.offset)
+                self._disk.sync(fd)
+            finally:
+                self._disk.close(fd)
+        except OSError as error:
+            raise self._refused(error) from error
+
+    def _release(self, reason: str) -> None:
+        self._closed_because = self._closed_because or reason
+        if self._late is not None:
+            self._late.cancel()
+            self._late = None
+        if self._fd >= 0 and self._syncing is None:
+            self._disk.close(self._fd)
+            self._fd = -1
+
+    def _check_open(self) -> None:
+        if self._closed_because is not None:
+            raise self._closed()
+
+    def _closed(self) -> LedgerClosedError:
+        return LedgerClosedError(
+            f"{self.name} accepts nothing: {self._closed_because}.",
+            next_step="It is reopened once the disk is well and its lines are verified.",
+            ledger=self.name,
+        )
+
+    def _refused(self, error: OSError) -> LedgerError:
+        return LedgerError(
+            f"The disk refused a line of {self.name}: {error.strerror or error}.",
+            next_step="Nothing was written. Free space or see to the disk; then try again.",
+            ledger=self.name,
+            errno=error.errno,
+        )
+
+    # --- writing: one turn of the loop gathers all that wait ----------------------------------
+
+    def _arrange(self) -> None:
+        """See to the waiting once, after all who are about to run now have asked."""
+        if not self._arranged:
+            self._arranged = True
+            asyncio.get_running_loop().call_soon(self._see_to_waiting)
+
+    def _see_to_waiting(self) -> None:
+        self._arranged = False
+        try:
+            self._write_waiting()
+            self._start_sync()
+        except BaseException as error:
+            self._fail(error)
+            raise
+
+    def _write_waiting(self) -> None:
+        while self._closed_because is None:
+            if self._segment_due():
+                if self._unsynced or self._syncing or self._written != self._durable:
+                    return  # the old segment is closed only once it is whole on the medium
+                self._next_segment()
+            if not self._waiting:
+                return
+            self._write_batch()
+
+    def _segment_due(self) -> bool:
+        if self._segment_wanted:
+            return True
+        return (
+            bool(self._waiting)
+            and self._last_at is not None
+            and self._clock.wall() < self._last_at - STEPPED_BACK
+        )
+
+    def _write_batch(self) -> None:
+        batch, data, head, at = self._stamp()
+        if not batch:
+            return
+        try:
+            count = self._disk.write(self._fd, data)
+        except OSError as error:
+            self._cut_back(batch, self._refused(error))
+            return
+        if count != len(data):
+            full = OSError(None, f"only {count} of {len(data)} bytes were taken")
+            self._cut_back(batch, self._refused(full))
+            return
+        self._written, self._last_at = head, at
+        self._unsynced += [item for item in batch if item.durable]
+        early = [item for item in batch if not item.durable]
+        if early:
+            self._acknowledged = head
+            self._answer(early)
+            self._sync_late()
+
+    def _stamp(self) -> tuple[list[_Waiting], bytes, Head, Millis]:
+        """Take what waits, up to MAX_BATCH, and make its bytes. No state changes but the
+        queue: a write that fails leaves the chain where it was."""
+        head = self._written
+        at = max(self._clock.wall(), self._last_at or Millis(0))
+        batch: list[_Waiting] = []
+        parts: list[bytes] = []
+        size, taken = 0, 0
+        seq, prev = head.seq, head.sha256
+        for item in self._waiting:
+            if size >= MAX_BATCH:
+                break
+            taken += 1
+            if item.answer.done():  # cancelled before it was written: it leaves no line
+                continue
+            try:
+                raw = seal(item.fields, seq + 1, at, prev)
+            except RecordError as error:
+                item.answer.set_exception(error)
+                continue
+            seq, prev = seq + 1, line_hash(raw)
+            item.ack = Ack(seq=seq, at=at, sha256=prev)
+            batch.append(item)
+            parts += (raw, b"\n")
+            size += len(raw) + 1
+        del self._waiting[:taken]
+        after = Head(seq=seq, sha256=prev, offset=head.offset + size, segment=head.segment)
+        return batch, b"".join(parts), after, at
+
+    def _cut_back(self, batch: list[_Waiting], error: LedgerError) -> None:
+        try:
+            self._disk.truncate(self._fd, self._written.offset)
+        except OSError as worse:
+            self._close(f"a short write could not be cut back ({worse.strerror})")
+        for item in batch:
+            _set_exception(item.answer, error)
+
+    def _next_segment(self) -> None:
+        if self._written.offset:
+            number = self._written.segment + 1
+            try:
+                create(self._reader.first, number, self._disk)
+                fd = self._disk.open_append(segment_path(self._reader.first, number))
+            except OSError as error:
+                self._close(f"its next segment could not be begun ({error.strerror})")
+                return
+            self._disk.close(self._fd)
+            self._fd = fd
+            head = Head(seq=self._written.seq, sha256=self._written.sha256, segment=number)
+            self._written = self._acknowledged = self._durable = head
+        self._last_at = None
+        for done in self._segment_wanted:
+            _set_result(done)
+        self._segment_wanted.clear()
+
+    # --- syncing ---------------------------------------------------------------------------
+
+    def _sync_late(self) -> None:
+        if self._late is None:
+            loop = asyncio.get_running_loop()
+            self._late = loop.call_later(SYNC_WITHIN, self._sync_is_late)
+
+    def _sync_is_late(self) -> None:
+        self._late = None
+        self._start_sync(forced=True)
+
+    def _start_sync(self, *, forced: bool = False) -> None:
+        if self._closed_because is not None or self._syncing is not None:
+            return
+        if self._written == self._durable:
+            self._settle_idle()
+            return
+        if not (forced or self._unsynced or self._idle or self._segment_wanted):
+            return
+        if self._late is not None:
+            self._late.cancel()
+            self._late = None
+        covered, self._unsynced = self._unsynced, []
+        head = self._written
+        loop = asyncio.get_running_loop()
+        self._syncing = loop.run_in_executor(self._threads, self._disk.sync, self._fd)
+        self._syncing.add_done_callback(lambda done: self._sync_done(done, covered, head))
+
+    def _sync_done(self, done: asyncio.Future[None], covered: list[_Waiting], head: Head) -> None:
+        self._syncing = None
+        error = done.exception() if not done.cancelled() else asyncio.CancelledError()
+        if error is not None:
+            self._unsynced = covered + self._unsynced
+            self._fail(error)
+            return
+        self._durable = head
+        if head.seq > self._acknowledged.seq:
+            self._acknowledged = head
+        self._answer(covered)
+        if self._closed_because is not None:
+            self._release(self._closed_because)
+        else:
+            # Whoever was just answered appends first; then all share the next sync.
+            self._arrange()
+
+    def _answer(self, items: list[_Waiting]) -> None:
+        for item in items:
+            if not item.answer.done():
+                item.answer.set_result(item.ack)
+
+    def _settle_idle(self) -> None:
+        if not self.busy:
+            for done in self._idle:
+                _set_result(done)
+            self._idle.clear()
+
+    # --- failing ---------------------------------------------------------------------------
+
+    def _fail(self, error: BaseException) -> None:
+        """A sync failed, or something that must not: nothing more is acknowledged."""
+        said = error.strerror if isinstance(error, OSError) else type(error).__name__
+        self._close(f"a write or sync failed ({said})", error)
+
+    def _close(self, reason: str, error: BaseException | None = None) -> None:
+        self._closed_because = reason
+        closed = self._closed()
+        closed.__cause__ = error
+        # A death of the process (tests raise one) is no disk's word: it goes to the waiting.
+        said = closed if error is None or isinstance(error, Exception) else error
+        for item in self._waiting + self._unsynced:
+            _set_exception(item.answer, said)
+        for done in self._segment_wanted + self._idle:
+            _set_exception(done, said)
+        for queue in (self._waiting, self._unsynced, self._segment_wanted, self._idle):
+            queue.clear()
+        self._release(reason)
+
+
+def _set_result(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
+
+
+def _set_exception(
+    future: asyncio.Future[Ack] | asyncio.Future[None], error: BaseException
+) -> None:
+    if not future.done():
+        future.set_exception(error)
