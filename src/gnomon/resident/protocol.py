@@ -1,0 +1,112 @@
+"""What the gateway says to the resident and hears from it, as types of both ends. Pure.
+
+The gateway builds `Spawn`, `TickArguments`, `TurnArguments` and `StopArguments`; the resident
+answers a tick with `TickReply` and a turn with `gnomon.domain.views.TurnReply`.
+"""
+
+from typing import TypeVar, cast
+
+import msgspec
+
+from gnomon.domain.errors import RecordError
+from gnomon.domain.instants import Millis
+from gnomon.domain.json_value import Fields, Json
+from gnomon.domain.manifest import Manifest
+from gnomon.domain.messages import Message
+from gnomon.domain.policy import Autonomy
+from gnomon.domain.records import Mode, SkipReason
+from gnomon.domain.views import ModelKind
+
+T = TypeVar("T")
+
+
+class Said(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Base: both ends are of one version, so an unknown field is an error."""
+
+
+class ModelFacts(Said, frozen=True):
+    name: str
+    kind: ModelKind
+
+
+class ScaffoldText(Said, frozen=True):
+    """A scaffold in force: its version and its files by name."""
+
+    version: str
+    files: dict[str, str]
+
+
+class Problem(Said, frozen=True):
+    """A scaffold file that cannot come into force. `line` counts from 1; 0: all of it."""
+
+    file: str
+    line: int
+    reason: str
+
+
+class Spawn(Said, frozen=True):
+    """A life begins. `self_state` is the stored one, or null; `reflections` is the number of
+    the last reflection on the ledger, so that a lost state never counts from 1 again.
+    """
+
+    agent: str
+    version: str
+    mode: Mode
+    effective_mode: Mode
+    model: ModelFacts
+    manifest: Manifest
+    autonomy: Autonomy
+    scaffold: ScaffoldText
+    now: Millis
+    self_state: Json = None
+    reflections: int = 0
+    problems: tuple[Problem, ...] = ()
+
+
+class TickArguments(Said, frozen=True):
+    """`scaffold` is null when it is the one of the tick before. `skip_reason` is the gate's
+    word; null: reflect.
+    """
+
+    now: Millis
+    scaffold: ScaffoldText | None
+    skip_reason: SkipReason | None
+    operator_present: bool
+    problems: tuple[Problem, ...] = ()
+
+
+class TickReply(Said, frozen=True):
+    """`error` is the stable code of what kept it from reflecting although it was asked to;
+    `busy` when the tick before is still under way and this one was dropped.
+    """
+
+    reflected: bool
+    error: str | None
+
+
+class TurnArguments(Said, frozen=True):
+    session: str
+    turn: int
+    text: str
+    history: tuple[Message, ...]
+    model_kind: ModelKind
+    reply_to: str | None = None
+
+
+class StopArguments(Said, frozen=True):
+    reason: str
+
+
+def read(args: Json, kind: type[T]) -> T:
+    """Raises RecordError, naming what does not fit."""
+    try:
+        return msgspec.convert(args, type=kind)
+    except msgspec.ValidationError as error:
+        raise RecordError(
+            f"The request is malformed: {error}.", kind=kind.__name__, reason=str(error)
+        ) from error
+
+
+def fields(said: Said | msgspec.Struct) -> Fields:
+    """As the pipe takes it."""
+    return cast(Fields, msgspec.to_builtins(said))
