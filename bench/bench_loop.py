@@ -19,6 +19,7 @@ from gnomon.agent.prompts import Prompt
 from gnomon.agent.run import Ports, Task, Working
 from gnomon.agent.tool_specs import granted
 from gnomon.domain.events import Event
+from gnomon.domain.instants import Millis
 from gnomon.domain.json_value import Fields
 from gnomon.domain.manifest import Manifest, ModelChoice, Stop
 from gnomon.domain.messages import Message, ModelReply, ModelRequest, ToolCall
@@ -29,8 +30,8 @@ SHORT, LONG = 10, 1_000
 
 
 class _Clock:
-    def wall(self) -> int:
-        return 0
+    def wall(self) -> Millis:
+        return Millis(0)
 
     def monotonic(self) -> float:
         return time.monotonic()

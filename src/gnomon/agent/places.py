@@ -12,20 +12,14 @@ from pathlib import Path
 import msgspec
 
 from gnomon.agent.outcome import ToolFaultError
-
-
-class GrantedFolder(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A folder outside the workspace. `path` is absolute and resolved."""
-
-    path: str
-    writable: bool = False
+from gnomon.domain.views import Folder
 
 
 class HostArgument(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a tool host is started with."""
+    """What a tool host is started with. Paths are absolute; folders lie outside the workspace."""
 
     workspace: str
-    folders: tuple[GrantedFolder, ...] = ()
+    folders: tuple[Folder, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import contextlib
 import ctypes
 import os
 import signal
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from pathlib import Path
 
 PR_SET_CHILD_SUBREAPER = 36
@@ -107,7 +107,7 @@ class Programs:
 @contextlib.asynccontextmanager
 async def _started(
     command: Sequence[str], cwd: Path, environment: Mapping[str, str], stdin: bytes, kept: Kept
-) -> AsyncIterator[tuple[asyncio.subprocess.Process, "asyncio.Future[None]"]]:
+) -> AsyncGenerator[tuple[asyncio.subprocess.Process, "asyncio.Future[None]"]]:
     """A program whose output flows into `kept`; its whole group is killed on the way out."""
     reading, writing = os.pipe()
     source, sink = os.pipe()
