@@ -1,0 +1,43 @@
+"""What the CLI asks of Gnomon: each operation's name with the type of its answer."""
+
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from gnomon.domain import views
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True)
+class Ask(Generic[R]):
+    """`name` is an operation's; `result` is decoded strictly from what comes back."""
+
+    name: str
+    result: type[R]
+
+
+STATUS = Ask("status.show", views.Status)
+LOGIN_LINK = Ask("login.link", views.LoginLink)
+PAUSE = Ask("kernel.pause", views.Done)
+RESUME = Ask("kernel.resume", views.Done)
+STOP = Ask("kernel.stop", views.Done)
+
+CHAT_TURN = Ask("chat.turn", views.TurnReply)
+CHAT_SESSIONS = Ask("chat.sessions", list[views.SessionView])
+CHAT_MESSAGES = Ask("chat.messages", list[views.MessageView])
+CHAT_UNDO = Ask("chat.undo", views.Done)
+
+HISTORY_IMPORT = Ask("history.import", list[views.ImportRow])
+HISTORY_REPORT = Ask("history.report", views.Report)
+
+FOLDERS_LIST = Ask("folders.list", list[views.Folder])
+FOLDERS_ADD = Ask("folders.add", views.Done)
+FOLDERS_REMOVE = Ask("folders.remove", views.Done)
+
+MODEL_LIST = Ask("model.list", list[views.ModelOffer])
+MODEL_USE = Ask("model.use", views.Done)
+MODEL_FETCH = Ask("model.fetch", views.Done)
+
+DOCTOR = Ask("trust.doctor", views.Diagnosis)
+VERIFY = Ask("trust.verify", views.Verification)
+JOURNAL = Ask("journal.tail", views.Journal)

@@ -1,0 +1,172 @@
+"""A conversation in the terminal: prompts, commands, streaming, Ctrl-C for the turn alone."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from gnomon.cli import asks
+from gnomon.cli.connection import Connection
+from gnomon.cli.output import Line, Output
+from gnomon.cli.render import cost_lines, model_lines, reply_lines, session_lines
+from gnomon.cli.terminal_text import one_line
+from gnomon.domain.errors import GnomonError
+from gnomon.domain.json_value import Fields
+from gnomon.domain.views import TurnReply
+
+PROMPT = "> "
+GREETING = 'Ask your history: "how did I fix the flaky test?" /help shows what else there is.'
+HELP = (
+    ("/new", "begin a new session"),
+    ("/sessions [ID]", "list sessions, or go on in one"),
+    ("/undo", "take the last turn back; the next one does not see it"),
+    ("/model [NAME]", "list models, or use one"),
+    ("/cost", "what today cost"),
+    ("/help", "this"),
+    ("/quit", "leave, as Ctrl-D does"),
+)
+
+Command: TypeAlias = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What the operator says, and in which session; null begins one."""
+
+    text: str
+    session: str | None = None
+    reply_to: str | None = None
+
+    def arguments(self) -> Fields:
+        """Only what was given: the operation knows the defaults."""
+        given = {"text": self.text, "session": self.session, "reply_to": self.reply_to}
+        return {name: value for name, value in given.items() if value is not None}
+
+
+class ChatSession:
+    """`session` is the one to go on in; after the first turn it is the one that was begun."""
+
+    def __init__(self, connection: Connection, output: Output, session: str | None = None) -> None:
+        self._connection = connection
+        self._output = output
+        self.session = session
+        self._streamed = ""
+        self._commands: dict[str, Command] = {
+            "/new": self._new,
+            "/sessions": self._sessions,
+            "/undo": self._undo,
+            "/model": self._model,
+            "/cost": self._cost,
+            "/help": self._help,
+        }
+
+    def run(self, read: Callable[[str], str] = input) -> None:
+        """Read and answer until Ctrl-D or /quit. An error ends the turn, not the conversation."""
+        self._output.note(GREETING)
+        self._remember()
+        while True:
+            try:
+                text = read(PROMPT).strip()
+            except EOFError:
+                self._output.lines([Line()])
+                return
+            except KeyboardInterrupt:
+                self._output.lines([Line()])
+                continue
+            if text in {"/quit", "/exit"}:
+                return
+            if text:
+                self.answer(text)
+
+    def answer(self, text: str) -> None:
+        """A command or a turn, with its errors told and its Ctrl-C taken."""
+        try:
+            if text.startswith("/"):
+                self._command(text)
+            else:
+                self.take(Turn(text=text, session=self.session))
+        except GnomonError as error:
+            self._output.note(str(error), "bad")
+        except KeyboardInterrupt:
+            self._output.note("\nTaken back. The session goes on.")
+
+    def take(self, turn: Turn) -> TurnReply:
+        """One turn: the text as it comes, then its sources and price."""
+        self._streamed = ""
+        reply = self._connection.call(asks.CHAT_TURN, turn.arguments(), self._part)
+        self.session = reply.session
+        said = bool(self._streamed) and self._streamed.strip() == reply.reply.strip()
+        if self._streamed:
+            self._output.lines([Line()])
+        self._output.lines(reply_lines(reply, said_already=said))
+        return reply
+
+    def _part(self, part: Fields) -> None:
+        text, event = part.get("text"), part.get("event")
+        if isinstance(text, str) and self._output.interactive:
+            self._streamed += text
+            self._output.stream(text)
+        elif isinstance(event, dict) and self._output.interactive:
+            told = tool_line(event)
+            if told:
+                self._output.note(told)
+
+    def _command(self, text: str) -> None:
+        name, _, argument = text.partition(" ")
+        command = self._commands.get(name)
+        if command is None:
+            self._output.note(f"There is no {one_line(name, 40)}. /help lists what there is.")
+        else:
+            command(argument.strip())
+
+    def _new(self, _: str) -> None:
+        self.session = None
+        self._output.note("A new session begins with your next message.")
+
+    def _sessions(self, wanted: str) -> None:
+        if not wanted:
+            self._output.lines(session_lines(self._connection.call(asks.CHAT_SESSIONS, {})))
+            return
+        messages = self._connection.call(asks.CHAT_MESSAGES, {"session": wanted})
+        self.session = wanted
+        for message in messages[-4:]:
+            prompt = PROMPT if message.role == "user" else ""
+            self._output.lines([Line(f"{prompt}{message.text}", "faint")])
+        self._remember()
+
+    def _undo(self, _: str) -> None:
+        if self.session is None:
+            self._output.note("There is nothing to undo in a new session.")
+            return
+        done = self._connection.call(asks.CHAT_UNDO, {"session": self.session})
+        self._output.note(done.detail)
+
+    def _model(self, wanted: str) -> None:
+        if wanted:
+            self._output.note(self._connection.call(asks.MODEL_USE, {"name": wanted}).detail)
+        else:
+            self._output.lines(model_lines(self._connection.call(asks.MODEL_LIST, {})))
+
+    def _cost(self, _: str) -> None:
+        self._output.lines(cost_lines(self._connection.call(asks.STATUS, {})))
+
+    def _help(self, _: str) -> None:
+        self._output.lines(Line(f"{name:<16}{what}") for name, what in HELP)
+
+    def _remember(self) -> None:
+        """Give the line editor what was said in this session, for the arrow keys."""
+        import readline
+
+        if self.session is None:
+            return
+        for message in self._connection.call(asks.CHAT_MESSAGES, {"session": self.session}):
+            if message.role == "user":
+                readline.add_history(one_line(message.text, 1_000))
+
+
+def tool_line(event: Fields) -> str:
+    """What a starting tool call shows: `· shell`. Empty for every other event."""
+    facts = event.get("facts")
+    if event.get("step") != "tool" or event.get("complete") is not False:
+        return ""
+    name = facts.get("tool") or facts.get("name") if isinstance(facts, dict) else None
+    return f"· {one_line(str(name or 'a tool'), 80)}"

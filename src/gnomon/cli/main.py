@@ -1,0 +1,86 @@
+"""The command `gnomon`. It loads the CLI's framework only when a verb needs it: `up` becomes
+the daemon's own program, which has none.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gnomon.cli.options import Setting
+
+DONE, FAULT, USAGE, NEEDS_OPERATOR, INTERRUPTED = 0, 1, 2, 3, 130
+"""Exit codes (page 8); 130 is the shell's own for Ctrl-C."""
+
+WITH_VALUE = ("--home", "--agent")
+
+
+def main() -> int:
+    """The entry point; the answer is the exit code."""
+    arguments = sys.argv[1:]
+    daemon = daemon_arguments(arguments)
+    if daemon is not None:
+        become_daemon(daemon)
+    from gnomon.cli.connection import connect
+    from gnomon.cli.options import Setting
+    from gnomon.cli.output import of_this_process
+
+    return run(arguments, Setting(of_this_process(), connect, os.environ))
+
+
+def daemon_arguments(arguments: Sequence[str]) -> list[str] | None:
+    """What `gnomon.daemon.main` gets when the verb is `up`; None for other verbs and for help."""
+    before: list[str] = []
+    rest = list(arguments)
+    while rest and rest[0].startswith(WITH_VALUE):
+        before.append(rest.pop(0))
+        if before[-1] in WITH_VALUE and rest:
+            before.append(rest.pop(0))
+    if not rest or rest[0] != "up" or "--help" in rest:
+        return None
+    return [*before, *rest[1:]]
+
+
+def become_daemon(arguments: Sequence[str]) -> None:
+    """Replace this process. `-P`: a file in the current folder must not pass for a module."""
+    sys.stdout.flush()
+    command = [sys.executable, "-P", "-m", "gnomon.daemon.main", *arguments]
+    os.execv(sys.executable, command)  # noqa: S606 - our own interpreter and module
+
+
+def run(arguments: Sequence[str], setting: "Setting") -> int:
+    """Run a verb. Every expected failure is a sentence and an exit code, never a traceback."""
+    import typer
+
+    from gnomon.cli.app import build
+    from gnomon.domain.errors import GnomonError, NeedsOperatorError, UsageError
+
+    options = list(arguments[: arguments.index("--")] if "--" in arguments else arguments)
+    as_json = "--json" in options
+    try:
+        code = build()(list(arguments), prog_name="gnomon", obj=setting, standalone_mode=False)
+    except (typer.Exit, typer.Abort) as ended:
+        return getattr(ended, "exit_code", INTERRUPTED)
+    except typer.TyperException as wrong:
+        said = UsageError(sentence(wrong), next_step="`gnomon --help` lists what there is.")
+        setting.output.error(said, as_json=as_json)
+        return USAGE
+    except GnomonError as error:
+        setting.output.error(error, as_json=as_json)
+        if isinstance(error, UsageError):
+            return USAGE
+        return NEEDS_OPERATOR if isinstance(error, NeedsOperatorError) else FAULT
+    except BrokenPipeError:
+        # Whoever read us has enough. Python would complain again when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAULT
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    return code if isinstance(code, int) else DONE
+
+
+def sentence(wrong: Exception) -> str:
+    """A usage error's words without the framework's own."""
+    said = getattr(wrong, "format_message", lambda: str(wrong))()
+    return said if said.endswith((".", "?", "!")) else f"{said}."

@@ -1,0 +1,150 @@
+"""From imported rows and the report to lines for people, and to what may be shared. Pure."""
+
+from collections.abc import Mapping, Sequence
+
+from gnomon.cli.output import Line
+from gnomon.cli.render import day, plural, source_lines, table
+from gnomon.cli.terminal_text import one_line
+from gnomon.domain import views
+from gnomon.domain.json_value import Fields, Json
+
+SHOWN = 10
+"""Entries of a section; `--json` has them all."""
+BAD_LINES_SHOWN = 3
+
+
+def import_lines(rows: Sequence[views.ImportRow], *, dry_run: bool) -> list[Line]:
+    """What was read, then what could not be, then what is new."""
+    read = [row for row in rows if row.format is not None]
+    cells = (
+        (
+            row.format or "",
+            plural(row.sessions, "session"),
+            plural(row.user_turns, "turn"),
+            f"{sum(row.tool_calls.values())} calls",
+            "errors unknown" if row.tool_errors is None else plural(row.tool_errors, "error"),
+            f"{day(row.first_at)} to {day(row.last_at)}",
+            row.file,
+        )
+        for row in read[:SHOWN]
+    )
+    lines = [Line(row) for row in table(cells)]
+    if len(read) > SHOWN:
+        lines.append(Line(f"and {plural(len(read) - SHOWN, 'more file')}", "faint"))
+    lines += [line for row in rows for line in _bad_lines(row)]
+    unread = len(rows) - len(read)
+    if unread:
+        lines.append(Line(f"{plural(unread, 'file')} held no transcript.", "faint"))
+    new = sum(row.new_observations for row in rows)
+    verb = "would be new" if dry_run else "new"
+    ending = f"{plural(len(read), 'transcript')} read, {plural(new, 'turn')} {verb}."
+    return [*lines, Line(ending, "good"), Line("See: gnomon report", "faint")]
+
+
+def _bad_lines(row: views.ImportRow) -> list[Line]:
+    if not row.bad_lines:
+        return []
+    count = plural(len(row.bad_lines), "bad line")
+    lines = [Line(f"{row.file}: {count}, what follows was read", "warn")]
+    lines += [
+        Line(f"  line {bad.line}: {one_line(bad.reason)}", "faint")
+        for bad in row.bad_lines[:BAD_LINES_SHOWN]
+    ]
+    return lines
+
+
+def report_lines(report: views.Report) -> list[Line]:
+    """The five sections, in the order of page 8; an empty one says so."""
+    return [
+        *_section("What you keep correcting", _corrections(report.corrections)),
+        *_section("What keeps failing", _failures(report.failures)),
+        *_section("What repeats", _repeats(report.repeats)),
+        *_section("Loose ends", _loose_ends(report.loose_ends)),
+        *_section("Cost (list price, not your bill)", _cost(report.cost)),
+    ]
+
+
+def _section(title: str, lines: list[Line]) -> list[Line]:
+    return [Line(title, "heading"), *(lines or [Line("  nothing found", "faint")]), Line()]
+
+
+def _corrections(found: Sequence[views.Correction]) -> list[Line]:
+    lines: list[Line] = []
+    for each in found[:SHOWN]:
+        where = f"{plural(each.sessions, 'session')}, last {day(each.last_at)}"
+        lines.append(Line(f'  likely: "{one_line(each.text)}" ({where})'))
+        lines += [Line(f"    {line.text}", "faint") for line in source_lines(each.sources[:1])]
+    return lines
+
+
+def _failures(found: Sequence[views.FailureGroup]) -> list[Line]:
+    rows = (
+        (
+            f"  {each.tool}",
+            each.family,
+            f"{each.count} times",
+            "no success after"
+            if each.median_minutes_to_success is None
+            else f"{each.median_minutes_to_success:.1f} min to the next success",
+        )
+        for each in found[:SHOWN]
+    )
+    return [Line(row) for row in table(rows)]
+
+
+def _repeats(found: Sequence[views.Repeat]) -> list[Line]:
+    return [
+        Line(f"  {one_line(each.procedure)} ({each.count} times, {each.clean} clean)")
+        for each in found[:SHOWN]
+    ]
+
+
+def _loose_ends(found: Sequence[views.LooseEnd]) -> list[Line]:
+    lines: list[Line] = []
+    for each in found[:SHOWN]:
+        title = f": {one_line(each.title, 100)}" if each.title else ""
+        lines.append(Line(f"  {day(each.at)} {each.kind}{title}"))
+        lines.append(Line(f"    {each.resume}", "faint"))
+    return lines
+
+
+def _cost(found: Sequence[views.CostRow]) -> list[Line]:
+    rows = (
+        (
+            f"  {'no listed price' if each.usd is None else f'${each.usd:.2f}'}",
+            each.model,
+            each.project or "no project",
+        )
+        for each in found[:SHOWN]
+    )
+    return [Line(row) for row in table(rows)]
+
+
+def shareable(report: views.Report) -> Fields:
+    """Counts alone: no text, no path, no session, no project (page 8)."""
+    clean = sum(each.clean for each in report.repeats)
+    return {
+        "corrections": len(report.corrections),
+        "corrected_sessions": sum(each.sessions for each in report.corrections),
+        "failures": sum(each.count for each in report.failures),
+        "failure_families": len(report.failures),
+        "repeats": len(report.repeats),
+        "clean_repeats": clean,
+        "loose_ends": {
+            kind: sum(1 for each in report.loose_ends if each.kind == kind)
+            for kind in ("error", "interruption", "open-todos")
+        },
+        "usd": round(sum(each.usd or 0.0 for each in report.cost), 2),
+    }
+
+
+def shareable_lines(counts: Fields) -> list[Line]:
+    """The same for people."""
+    rows = [(name.replace("_", " "), _flat(value)) for name, value in counts.items()]
+    return [Line(row) for row in table(rows)]
+
+
+def _flat(value: Json) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {count}" for key, count in value.items())
+    return str(value)

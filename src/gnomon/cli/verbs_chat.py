@@ -1,0 +1,71 @@
+"""`chat`: talk to the agent, once or as long as you like."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from gnomon.cli import asks
+from gnomon.cli.chat_session import ChatSession, Turn
+from gnomon.cli.options import AgentOption, HomeOption, Invocation, JsonOption, invocation
+from gnomon.domain.errors import UsageError
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb."""
+    app.command("chat")(chat)
+
+
+def chat(
+    ctx: typer.Context,
+    message: Annotated[
+        list[str] | None,
+        typer.Argument(help="What to say. Without it: a conversation, or standard input."),
+    ] = None,
+    session: Annotated[
+        str | None, typer.Option(metavar="ID", help="Go on in this session.")
+    ] = None,
+    reply_to: Annotated[
+        str | None, typer.Option(metavar="ID", help="Which of its notices you answer.")
+    ] = None,
+    home: HomeOption = None,
+    agent: AgentOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Talk to the agent, or ask what your agents did before.
+
+    In a conversation: /help, Ctrl-C takes back what you just asked, Ctrl-D leaves.
+
+    Examples: `gnomon chat "how did I fix the flaky test?"` · `gnomon chat` ·
+    `git diff | gnomon chat --json`
+    """
+    asked = invocation(ctx, home, agent, as_json)
+    said = " ".join(message or [])
+    if not said and asked.output.interactive and not as_json:
+        converse(asked, session)
+        return
+    text = said or sys.stdin.read()
+    if not text.strip():
+        raise UsageError("There is nothing to say.", next_step='gnomon chat "your question"')
+    once(asked, Turn(text=text, session=session, reply_to=reply_to))
+
+
+def once(asked: Invocation, turn: Turn) -> None:
+    """One turn; streamed to a terminal, whole to anything else."""
+    connection = asked.open()
+    try:
+        if asked.as_json:
+            asked.output.json(connection.call(asks.CHAT_TURN, turn.arguments()))
+        else:
+            ChatSession(connection, asked.output).take(turn)
+    finally:
+        connection.close()
+
+
+def converse(asked: Invocation, session: str | None) -> None:
+    """Until the operator leaves."""
+    connection = asked.open()
+    try:
+        ChatSession(connection, asked.output, session).run()
+    finally:
+        connection.close()

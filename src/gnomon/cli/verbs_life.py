@@ -1,0 +1,205 @@
+"""`up`, `down`, `open`, `status`, `pause`, `resume`, `init`: Gnomon's own life."""
+
+import os
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gnomon.cli import asks
+from gnomon.cli.connection import answers, read_lock
+from gnomon.cli.durations import parse_duration, spoken
+from gnomon.cli.options import AgentOption, HomeOption, Invocation, JsonOption, invocation
+from gnomon.cli.output import Line
+from gnomon.cli.render import status_lines
+from gnomon.domain.errors import GnomonError, NeedsOperatorError
+from gnomon.domain.views import Done
+
+STOP_SECONDS = 30.0
+PROCESSES = Path("/proc")
+
+
+def register(app: typer.Typer) -> None:
+    """Add these verbs."""
+    for verb in (up, down, open_, status, pause, resume, init):
+        app.command(verb.__name__.rstrip("_"))(verb)
+
+
+def up(
+    ctx: typer.Context,
+    foreground: Annotated[
+        bool, typer.Option("--foreground", help="Stay in this terminal.")
+    ] = False,
+    port: Annotated[
+        int | None, typer.Option(help="Port of the dashboard; 0 takes a free one.")
+    ] = None,
+    no_open: Annotated[bool, typer.Option("--no-open", help="Open no browser.")] = False,
+    home: HomeOption = None,
+    agent: AgentOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Start Gnomon and show the dashboard's address.
+
+    It goes on in the background; `gnomon down` ends it. A second `up` says who runs.
+
+    Examples: `gnomon up` · `gnomon up --foreground --port 0 --no-open --json`
+    """
+    from gnomon.cli.main import become_daemon
+
+    asked = invocation(ctx, home, agent, as_json)
+    flags = {"--foreground": foreground, "--no-open": no_open, "--json": as_json}
+    arguments = ["--home", str(asked.home.root), "--agent", asked.agent]
+    arguments += ["--port", str(port)] if port is not None else []
+    become_daemon([*arguments, *(name for name, wanted in flags.items() if wanted)])
+
+
+def down(
+    ctx: typer.Context,
+    home: HomeOption = None,
+    agent: AgentOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Stop Gnomon in order. What it wrote stays.
+
+    Example: `gnomon down`
+    """
+    asked = invocation(ctx, home, agent, as_json)
+    lock = read_lock(asked.home)
+    if lock is None or not answers(lock.url):
+        done = Done(detail="Gnomon is not running here.")
+    else:
+        asked.ask(asks.STOP)
+        _wait_until_gone(lock.pid, lock.url)
+        done = Done(detail="Gnomon has stopped.")
+    asked.show(done, [Line(done.detail)])
+
+
+def _wait_until_gone(pid: int, url: str | None) -> None:
+    """Until its process has ended and nothing listens there."""
+    deadline = time.monotonic() + STOP_SECONDS
+    while time.monotonic() < deadline:
+        if _ended(pid) and not answers(url):
+            return
+        time.sleep(0.05)
+    raise GnomonError(
+        f"Gnomon (pid {pid}) was asked to stop and has not ended in {STOP_SECONDS:.0f} s.",
+        next_step=f"See gateway.log in the home; `kill {pid}` ends it.",
+        pid=pid,
+    )
+
+
+def _ended(pid: int) -> bool:
+    """Also true of a process that ended and that its parent has not yet noticed."""
+    if PROCESSES.exists():
+        try:
+            state = (PROCESSES / str(pid) / "stat").read_text().rpartition(")")[2].split()[0]
+        except OSError:
+            return True
+        return state == "Z"
+    try:
+        os.kill(pid, 0)
+    except OSError:
+        return True
+    return False
+
+
+def open_(
+    ctx: typer.Context,
+    home: HomeOption = None,
+    agent: AgentOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Open the dashboard by a fresh login link, which works once.
+
+    Example: `gnomon open`
+    """
+    asked = invocation(ctx, home, agent, as_json)
+    connection = asked.open()
+    try:
+        if not connection.running:
+            raise NeedsOperatorError("Gnomon is not running.", next_step="Start it: `gnomon up`.")
+        link = connection.call(asks.LOGIN_LINK, {})
+    finally:
+        connection.close()
+    asked.show(link, [Line(link.url)])
+    if not as_json and (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+        import webbrowser
+
+        webbrowser.open(link.url)
+
+
+def status(
+    ctx: typer.Context,
+    home: HomeOption = None,
+    agent: AgentOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Say whether it runs, what it does, what it may spend.
+
+    Examples: `gnomon status` · `gnomon status --json`
+    """
+    asked = invocation(ctx, home, agent, as_json)
+    found = asked.ask(asks.STATUS)
+    asked.show(found, status_lines(found))
+
+
+def pause(
+    ctx: typer.Context,
+    for_: Annotated[
+        str | None, typer.Option("--for", metavar="TIME", help="How long: 30m, 8h, 3d, 2w.")
+    ] = None,
+    home: HomeOption = None,
+    agent: AgentOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Let it rest: no model calls, nothing brought up. It keeps its records.
+
+    Examples: `gnomon pause --for 3d` · `gnomon pause`
+    """
+    asked = invocation(ctx, home, agent, as_json)
+    seconds = parse_duration(for_) if for_ is not None else None
+    done = asked.ask(asks.PAUSE, {} if seconds is None else {"for_seconds": seconds})
+    _say(asked, done, f"Paused for {spoken(seconds)}." if seconds else "Paused until `resume`.")
+
+
+def resume(
+    ctx: typer.Context,
+    home: HomeOption = None,
+    agent: AgentOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Go on after a pause.
+
+    Example: `gnomon resume`
+    """
+    asked = invocation(ctx, home, agent, as_json)
+    _say(asked, asked.ask(asks.RESUME), "It goes on.")
+
+
+def init(
+    ctx: typer.Context,
+    home: HomeOption = None,
+    agent: AgentOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Make a home, with a config.toml that explains every setting. `up` does so by itself.
+
+    Example: `gnomon init --home ~/gnomon`
+    """
+    from gnomon.daemon.create import ensure_home
+
+    asked = invocation(ctx, home, agent, as_json)
+    created = ensure_home(asked.home, asked.home.agent(asked.agent))
+    facts = {
+        "home": str(asked.home.root),
+        "config": str(asked.home.config),
+        "agent": asked.agent,
+        "created": created,
+    }
+    told = f"Made the home {asked.home.root}." if created else f"{asked.home.root} is a home."
+    asked.show(facts, [Line(told), Line(f"Settings: {asked.home.config}", "faint")])
+
+
+def _say(asked: Invocation, done: Done, otherwise: str) -> None:
+    asked.show(done, [Line(done.detail or otherwise)])
