@@ -19,6 +19,7 @@ from gnomon.domain.errors import (
     ModelAuthError,
     ModelError,
     ModelRateLimitError,
+    ModelRequestError,
     ModelTimeoutError,
     ModelUnavailableError,
     TrustError,
@@ -27,13 +28,16 @@ from gnomon.domain.json_value import Fields, Json
 from gnomon.domain.messages import ModelReply, ModelRequest
 from gnomon.domain.ports import Clock
 from gnomon.models.host_peer import HostPeer
-from gnomon.models.openai_http import Exchange, RefusedError, Server
+from gnomon.models.openai_http import Exchange, Server
 from gnomon.models.openai_wire import Dialect, ReplyBuilder, after_refusal, encode_request
 
 RETRIES = 2
 FIRST_DELAY_SECONDS = 0.5
 LONGEST_DELAY_SECONDS = 20.0
 """A server that asks for a longer wait is not waited for: the caller decides."""
+
+FORMAT_REFUSED = (400, 422)
+"""Statuses that may mean: the same request in another form would do."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -174,8 +178,10 @@ class OpenAIHost:
         while True:
             try:
                 reply = await self._once(request, key, dialect, on_text)
-            except RefusedError as error:
-                lesser = after_refusal(dialect, request, error.words)
+            except ModelRequestError as error:
+                lesser = None
+                if error.facts.get("status") in FORMAT_REFUSED:
+                    lesser = after_refusal(dialect, request, error.message)
                 if lesser is None or progress.streamed:
                     raise
                 dialect = lesser

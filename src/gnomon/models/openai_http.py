@@ -49,18 +49,6 @@ class Server:
         return f"{self.host}:{self.port}"
 
 
-class RefusedError(ModelRequestError):
-    """A 400 or 422: the server may take the same request in another dialect."""
-
-    def __init__(self, server: Server, status: int, words: str) -> None:
-        super().__init__(
-            f"{server.label} refused the request ({status}): {words}",
-            next_step="Check the model's name and what it can do.",
-            status=status,
-        )
-        self.words = words
-
-
 class Scrubber:
     """Takes a key out of any text."""
 
@@ -198,8 +186,6 @@ class Exchange:
                     status=status,
                     retry_after_seconds=_seconds(response.headers.get("Retry-After")),
                 )
-            case 400 | 422:
-                raise RefusedError(self._server, status, words)
             case 404:
                 raise ModelRequestError(
                     f"{label} knows no such model or path (404): {words}",
