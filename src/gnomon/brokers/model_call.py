@@ -102,4 +102,5 @@ def spend_of(call: Call, model: InForce, outcome: Outcome) -> Spend:
         change_id=call.change_id,
         error=outcome.error,
         run=call.run,
+        off_machine=model.kind == "remote",
     )

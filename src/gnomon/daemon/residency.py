@@ -6,8 +6,8 @@ status and doctor say why.
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Protocol
 
+from gnomon.daemon.platform import ChildProcess
 from gnomon.domain.errors import GnomonError, PipeError
 from gnomon.domain.json_value import Fields, Json
 from gnomon.domain.views import JailLevel
@@ -17,20 +17,6 @@ RESTART_SECONDS = (0.0, 1.0, 5.0, 30.0, 120.0)
 STEADY_SECONDS = 300.0
 """A life this long clears the count of failures."""
 STOP_GRACE_SECONDS = 5.0
-
-
-class ChildProcess(Protocol):
-    """What the residency needs of a jailed process (`gnomon.trust.jail.Child`)."""
-
-    @property
-    def pid(self) -> int: ...
-    @property
-    def level(self) -> JailLevel: ...
-    async def call(
-        self, op: str, args: Fields, on_part: Callable[[Json], None] | None = None
-    ) -> Json: ...
-    async def wait(self) -> int: ...
-    async def stop(self, grace: float) -> None: ...
 
 
 Start = Callable[[], Awaitable[ChildProcess]]
@@ -75,7 +61,7 @@ class Residency:
         self, op: str, args: Fields, on_part: Callable[[Json], None] | None = None
     ) -> Json:
         child = await self.child()
-        return await child.call(op, args, on_part)
+        return await child.peer.call(op, args, on_part=on_part)
 
     async def stop(self, reason: str) -> None:
         """Ask it to end, then make sure that it has."""
@@ -86,7 +72,7 @@ class Residency:
         if child is not None:
             try:
                 async with asyncio.timeout(STOP_GRACE_SECONDS):
-                    await child.call("stop", {"reason": reason})
+                    await child.peer.call("stop", {"reason": reason})
             except (TimeoutError, GnomonError) as error:
                 self._failed("resident-stop", str(error) or type(error).__name__)
             await child.stop(STOP_GRACE_SECONDS)

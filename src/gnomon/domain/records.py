@@ -4,9 +4,9 @@ from typing import Literal
 
 import msgspec
 
-from gnomon.domain.body import Body as Body
+from gnomon.domain.body import Body
 from gnomon.domain.json_value import Fields
-from gnomon.domain.records_observe import Failure as Failure
+from gnomon.domain.records_observe import Failure
 
 Sha256 = str
 """64 lower-case hex digits."""
@@ -232,6 +232,8 @@ class Spend(Body, frozen=True, tag="spend"):
     change_id: str | None = None
     error: str | None = None
     run: str | None = None
+    off_machine: bool = False
+    """Whether the call left this machine (a remote model)."""
 
 
 class Anchor(Body, frozen=True, tag="anchor"):

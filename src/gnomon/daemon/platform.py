@@ -1,0 +1,53 @@
+"""What the machine gives a gateway: clocks, ids, jailed processes. The simulator gives others."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from gnomon.disk import SYSTEM_DISK, Disk
+from gnomon.domain.json_value import Fields, Json
+from gnomon.domain.policy import Role
+from gnomon.domain.ports import Clock, Ids
+from gnomon.domain.views import JailLevel
+from gnomon.trust.ipc import Serve
+from gnomon.trust.jail import Grants
+
+
+class ChildPeer(Protocol):
+    """The pipe to a jailed process."""
+
+    async def call(
+        self, op: str, args: Fields, *, on_part: Callable[[Json], None] | None = None
+    ) -> Json: ...
+
+
+class ChildProcess(Protocol):
+    """A jailed process (`gnomon.trust.jail.Child`), or what plays one in the simulator."""
+
+    @property
+    def pid(self) -> int: ...
+    @property
+    def level(self) -> JailLevel: ...
+    @property
+    def peer(self) -> ChildPeer: ...
+    async def wait(self) -> int: ...
+    async def stop(self, grace: float) -> None: ...
+
+
+class StartChild(Protocol):
+    """Start a role's process: its module, its argument, and what it may touch."""
+
+    def __call__(
+        self, role: Role, module: str, argument: Fields, grants: Grants, *, serve: Serve | None
+    ) -> Awaitable[ChildProcess]: ...
+
+
+@dataclass(frozen=True)
+class Platform:
+    clock: Clock
+    ids: Ids
+    environ: Mapping[str, str]
+    start_child: StartChild
+    jail_level: Callable[[], JailLevel]
+    power_bound: Callable[[], bool]
+    disk: Disk = SYSTEM_DISK

@@ -1,0 +1,21 @@
+"""The gateway's own small facts that outlive a restart: one state file."""
+
+import msgspec
+
+from gnomon.domain.instants import Millis
+from gnomon.gateway.authority import Session
+
+
+class Remembered(msgspec.Struct, frozen=True, kw_only=True):
+    """`paused_until`: null runs, 0 until resumed. `browser_sessions` are hashes alone."""
+
+    paused: bool = False
+    paused_until: Millis | None = None
+    hidden_cards: tuple[str, ...] = ()
+    browser_sessions: tuple[Session, ...] = ()
+
+    def is_paused(self, now: Millis) -> bool:
+        return self.paused and (self.paused_until is None or now < self.paused_until)
+
+
+FOREVER_TEXT = "you resume it"

@@ -1,0 +1,169 @@
+"""The cycle's world in the daemon: scaffold, gate facts, and the resident behind its pipe."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import cast
+
+import msgspec
+
+from gnomon import __version__
+from gnomon.brokers.model import ModelBroker
+from gnomon.config import Config
+from gnomon.daemon.presence import Presence
+from gnomon.daemon.residency import Residency
+from gnomon.daemon.stores import Stores
+from gnomon.domain.errors import GnomonError
+from gnomon.domain.instants import Millis
+from gnomon.domain.json_value import Fields, Json
+from gnomon.domain.manifest import Manifest
+from gnomon.domain.records import Mode, SkipReason
+from gnomon.resident.gate import GateFacts, effective_mode
+from gnomon.resident.protocol import (
+    ModelFacts,
+    Problem,
+    ScaffoldText,
+    Spawn,
+    TickArguments,
+    TickReply,
+    fields,
+    read,
+)
+from gnomon.scaffold.versions import Scaffold, ScaffoldState
+
+MANIFEST_FILE = "resident.yaml"
+
+
+@dataclass
+class ResidentWorld:
+    """`remember` answers the self-state to start with; `say` publishes a status change."""
+
+    config: Config
+    stores: Stores
+    scaffold: Scaffold
+    broker: ModelBroker
+    residency: Residency
+    presence: Callable[[], Presence]
+    is_paused: Callable[[Millis], bool]
+    power_bound: Callable[[], bool]
+    say: Callable[[], None]
+    manifest: Manifest
+    last_scaffold: ScaffoldState | None = None
+    handed_version: str | None = None
+    last_fingerprint: tuple[object, ...] | None = None
+
+    # --- what the cycle asks -----------------------------------------------------------------
+
+    def look_at_scaffold(self, now: Millis) -> ScaffoldState:
+        state = self.scaffold.observe(now)
+        for problem in state.new_problems:
+            self.stores.journal(
+                f"Scaffold file {problem.file}, line {problem.line}: {problem.reason}. "
+                "The last good text stays in force."
+            )
+        self.last_scaffold = state
+        return state
+
+    def gate_facts(self, now: Millis) -> GateFacts:
+        kernel = self.config.kernel
+        refused = self.broker.skip_reason()
+        near = self.presence()
+        return GateFacts(
+            mode=kernel.mode,
+            model_kind=self.broker.in_force.kind,
+            paused=self.is_paused(now),
+            breaker_open=refused == "model-error",
+            seconds_since_operator=max(0, now - near.last_at) / 1000,
+            idle_gate_minutes=kernel.idle_activity_gate_minutes,
+            duty_seconds_left=0.0
+            if refused == "duty-cycle"
+            else self.broker.budget_view().duty_cycle_left_seconds,
+            within_budget=refused != "budget",
+            power_allows=not self.power_bound(),
+            salience_gate=kernel.salience_gate,
+            changed=self._fingerprint() != self.last_fingerprint,
+        )
+
+    async def reflect(
+        self, now: Millis, scaffold: ScaffoldState, skip_reason: SkipReason | None
+    ) -> TickReply:
+        fingerprint = self._fingerprint()
+        kernel = self.config.kernel
+        await self.residency.child()  # a new life is handed its scaffold when it is started
+        new = scaffold.version != self.handed_version
+        tick = TickArguments(
+            now=now,
+            scaffold=_text(scaffold) if new else None,
+            skip_reason=skip_reason,
+            operator_present=self.presence().is_near(now, kernel.idle_activity_gate_minutes),
+            problems=_problems(scaffold),
+        )
+        reply = read(await self.residency.ask("tick", fields(tick)), TickReply)
+        self.handed_version = scaffold.version
+        if reply.reflected:
+            self.last_fingerprint = fingerprint
+        return reply
+
+    def note_tick(self, reply: TickReply) -> None:
+        self.say()
+
+    def note_failure(self, error: GnomonError) -> None:
+        self.stores.journal(f"A tick failed: {error}")
+        self.say()
+
+    # --- the resident's life -------------------------------------------------------------------
+
+    @property
+    def mode(self) -> Mode:
+        return self.config.kernel.mode
+
+    @property
+    def effective_mode(self) -> Mode:
+        return effective_mode(self.mode, self.broker.in_force.kind)
+
+    def spawn_argument(self, now: Millis, self_state: Json, reflections: int) -> Fields:
+        """What a new life is told. The scaffold that it is handed counts as handed."""
+        scaffold = self.look_at_scaffold(now)
+        self.handed_version = scaffold.version
+        model = self.broker.in_force
+        spawn = Spawn(
+            agent=self.stores.agent.agent,
+            version=__version__,
+            mode=self.mode,
+            effective_mode=self.effective_mode,
+            model=ModelFacts(name=model.name, kind=model.kind),
+            manifest=self.manifest,
+            autonomy=self.config.improve.autonomy,
+            scaffold=_text(scaffold),
+            now=now,
+            self_state=self_state,
+            reflections=reflections,
+            problems=_problems(scaffold),
+        )
+        return fields(spawn)
+
+    def _fingerprint(self) -> tuple[object, ...]:
+        """What a reflection could be about: talk, history, its own words."""
+        files = self.stores.files
+        return (
+            files["observations"].head.seq,
+            files["observations-imported"].head.seq,
+            self.last_scaffold.version if self.last_scaffold else None,
+        )
+
+
+def _text(state: ScaffoldState) -> ScaffoldText:
+    return ScaffoldText(version=state.version, files=state.files)
+
+
+def _problems(state: ScaffoldState) -> tuple[Problem, ...]:
+    return tuple(
+        Problem(file=found.file, line=found.line, reason=found.reason)
+        for found in state.new_problems
+    )
+
+
+def decode_manifest(raw: bytes) -> Manifest:
+    """Read a manifest's YAML. Raises msgspec.ValidationError, naming the key."""
+    import yaml  # noqa: PLC0415 - only a start needs it
+
+    return msgspec.convert(cast("dict[str, object]", yaml.safe_load(raw)), type=Manifest)
