@@ -36,6 +36,10 @@ class Disk(Protocol):
         """Returns once the file's content is on the medium."""
         ...
 
+    def forget(self, fd: int) -> None:
+        """Drop the file's clean pages from memory, so that it is read from the medium."""
+        ...
+
     def truncate(self, fd: int, size: int) -> None: ...
 
     def replace(self, source: Path, target: Path) -> None: ...
@@ -48,7 +52,7 @@ class Disk(Protocol):
 
 
 class SystemDisk:
-    """This machine's disk."""
+    """The disk of this machine."""
 
     def open_append(self, path: Path) -> int:
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -74,11 +78,15 @@ class SystemDisk:
         else:
             os.fdatasync(fd)
 
+    def forget(self, fd: int) -> None:
+        if hasattr(os, "posix_fadvise"):  # macOS has none; there it reads what it has
+            os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+
     def truncate(self, fd: int, size: int) -> None:
         os.ftruncate(fd, size)
 
     def replace(self, source: Path, target: Path) -> None:
-        os.replace(source, target)
+        source.replace(target)
 
     def unlink(self, path: Path) -> None:
         path.unlink(missing_ok=True)

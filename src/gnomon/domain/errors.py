@@ -86,6 +86,12 @@ class ScaffoldError(GnomonError):
     code = "scaffold"
 
 
+class StateError(GnomonError):
+    """A state file is not what Gnomon wrote. Facts: `path`, `reason`."""
+
+    code = "state"
+
+
 class SelfStateError(GnomonError):
     """A persisted self-state cannot be read. Facts: `version` where it names one."""
 

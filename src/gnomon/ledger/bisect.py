@@ -1,7 +1,7 @@
 """Finding lines in a file by bisecting its bytes, without reading it. Pure but for the
 reads of its source.
 
-Lines end in `\\n` and in nothing else (U+2028 is text). Memory is bounded by one block and one
+Lines end in a newline and in nothing else (U+2028 is text). Memory is bounded by one block and one
 line, whatever the file's size; a line over the bound is refused before it is held.
 """
 
@@ -108,7 +108,8 @@ def next_border(source: Source, offset: int, end: int) -> int:
 
 def line_at(source: Source, start: int, end: int) -> bytes:
     """The line that begins at a border, without its newline. Raises RecordError when it is
-    longer than MAX_LINE or does not end before `end`."""
+    longer than MAX_LINE or does not end before `end`.
+    """
     parts: list[bytes] = []
     position, held, step = start, 0, 4096
     while position < end:

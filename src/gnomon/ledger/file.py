@@ -8,16 +8,16 @@ retries: a write that fails is cut back and said; a sync that fails closes the l
 import asyncio
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from gnomon.disk import SYSTEM_DISK, Disk
-from gnomon.domain.errors import LedgerClosedError, LedgerError, RecordError
+from gnomon.domain.errors import LedgerClosedError, LedgerError
 from gnomon.domain.instants import MINUTE, Millis
 from gnomon.domain.ledgers import Ack, Head, Line
 from gnomon.domain.ports import Clock
 from gnomon.domain.records import AnchoredHead, Body
-from gnomon.ledger.codec import line_hash, prepare, seal
+from gnomon.ledger.batch import Waiting, acknowledge, refuse, release, stamp
+from gnomon.ledger.codec import prepare
 from gnomon.ledger.opening import create, inspect, set_aside
 from gnomon.ledger.reading import UNTIL_THE_END, LedgerReader
 from gnomon.ledger.segments import segment_path
@@ -26,21 +26,8 @@ SYNC_WITHIN = 0.5
 """Seconds until lines that were acknowledged before their sync are synced; page 2: one."""
 STEPPED_BACK = 5 * MINUTE
 """The wall this far behind the last line has stepped back (page 2: more than 300 s)."""
-MAX_BATCH = 256 * 1024
-"""Bytes of one write, unless a single line is longer."""
-
 Journal = Callable[[str], None]
 """Takes one sentence for the journal."""
-
-
-@dataclass(eq=False)
-class _Waiting:
-    """An append that was asked for and not yet acknowledged."""
-
-    fields: dict[str, object]
-    durable: bool
-    answer: asyncio.Future[Ack]
-    ack: Ack = field(default_factory=lambda: Ack(seq=0, at=Millis(0), sha256=""))
 
 
 class LedgerFile:
@@ -62,8 +49,8 @@ class LedgerFile:
         self._acknowledged = Head()  # what readers may see
         self._durable = Head()  # the last line on the medium
         self._last_at: Millis | None = None
-        self._waiting: list[_Waiting] = []  # not written yet
-        self._unsynced: list[_Waiting] = []  # written, waiting for the next sync
+        self._waiting: list[Waiting] = []  # not written yet
+        self._unsynced: list[Waiting] = []  # written, waiting for the next sync
         self._arranged = False
         self._syncing: asyncio.Future[None] | None = None
         self._late: asyncio.TimerHandle | None = None
@@ -115,7 +102,9 @@ class LedgerFile:
     @property
     def busy(self) -> bool:
         """Whether lines wait to be written or synced."""
-        return bool(self._waiting or self._unsynced or self._syncing or self._segment_wanted)
+        return bool(self._waiting or self._syncing or self._segment_wanted) or (
+            self._written != self._durable
+        )
 
     async def append(self, body: Body, *, durable: bool = True) -> Ack:
         """Write one line and return once it is on the medium (see `Ledger.append`).
@@ -126,7 +115,7 @@ class LedgerFile:
         """
         self._check_open()
         answer: asyncio.Future[Ack] = asyncio.get_running_loop().create_future()
-        self._waiting.append(_Waiting(prepare(body), durable, answer))
+        self._waiting.append(Waiting(prepare(body), durable, answer))
         self._arrange()
         return await answer
 
@@ -153,10 +142,9 @@ class LedgerFile:
 
     async def synced(self) -> None:
         """Return once every line written so far is on the medium."""
-        if not self.busy:
-            self._check_open()
-            return
         self._check_open()
+        if not self.busy:
+            return
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._idle.append(done)
         self._arrange()
@@ -178,6 +166,8 @@ class LedgerFile:
         """
         if self._closed_because is None:
             return
+        if self._syncing is not None:
+            await asyncio.wait([self._syncing])
         durable = self._durable
         known = known or AnchoredHead(seq=durable.seq, sha256=durable.sha256)
         await asyncio.get_running_loop().run_in_executor(self._threads, self._cut_to, durable)
@@ -188,9 +178,9 @@ class LedgerFile:
     def _open(self, journal: Journal, known: AnchoredHead | None) -> None:
         first = self._reader.first
         try:
+            found = inspect(self._reader, known)
             if not first.exists():
                 create(first, 1, self._disk)
-            found = inspect(self._reader, known)
             if found.torn is not None:
                 journal(set_aside(found.torn, first, self.name, self._disk))
             self._fd = self._disk.open_append(segment_path(first, found.head.segment))
@@ -206,6 +196,7 @@ class LedgerFile:
             try:
                 self._disk.truncate(fd, head.offset)
                 self._disk.sync(fd)
+                self._disk.forget(fd)  # what is verified next comes from the medium
             finally:
                 self._disk.close(fd)
         except OSError as error:
@@ -252,14 +243,14 @@ class LedgerFile:
         try:
             self._write_waiting()
             self._start_sync()
-        except BaseException as error:
+        except BaseException as error:  # whatever it is: nothing is acknowledged after it
             self._fail(error)
             raise
 
     def _write_waiting(self) -> None:
         while self._closed_because is None:
             if self._segment_due():
-                if self._unsynced or self._syncing or self._written != self._durable:
+                if self._syncing or self._written != self._durable:
                     return  # the old segment is closed only once it is whole on the medium
                 self._next_segment()
             if not self._waiting:
@@ -276,62 +267,31 @@ class LedgerFile:
         )
 
     def _write_batch(self) -> None:
-        batch, data, head, at = self._stamp()
-        if not batch:
+        at = max(self._clock.wall(), self._last_at or Millis(0))
+        batch = stamp(self._waiting, self._written, at)
+        if not batch.items:
             return
         try:
-            count = self._disk.write(self._fd, data)
+            count = self._disk.write(self._fd, batch.data)
+            if count != len(batch.data):
+                raise OSError(None, f"only {count} of {len(batch.data)} bytes were taken")
         except OSError as error:
-            self._cut_back(batch, self._refused(error))
+            self._cut_back()
+            refuse(batch.items, self._refused(error))
             return
-        if count != len(data):
-            full = OSError(None, f"only {count} of {len(data)} bytes were taken")
-            self._cut_back(batch, self._refused(full))
-            return
-        self._written, self._last_at = head, at
-        self._unsynced += [item for item in batch if item.durable]
-        early = [item for item in batch if not item.durable]
+        self._written, self._last_at = batch.head, at
+        self._unsynced += [item for item in batch.items if item.durable]
+        early = [item for item in batch.items if not item.durable]
         if early:
-            self._acknowledged = head
-            self._answer(early)
+            self._acknowledged = batch.head
+            acknowledge(early)
             self._sync_late()
 
-    def _stamp(self) -> tuple[list[_Waiting], bytes, Head, Millis]:
-        """Take what waits, up to MAX_BATCH, and make its bytes. No state changes but the
-        queue: a write that fails leaves the chain where it was."""
-        head = self._written
-        at = max(self._clock.wall(), self._last_at or Millis(0))
-        batch: list[_Waiting] = []
-        parts: list[bytes] = []
-        size, taken = 0, 0
-        seq, prev = head.seq, head.sha256
-        for item in self._waiting:
-            if size >= MAX_BATCH:
-                break
-            taken += 1
-            if item.answer.done():  # cancelled before it was written: it leaves no line
-                continue
-            try:
-                raw = seal(item.fields, seq + 1, at, prev)
-            except RecordError as error:
-                item.answer.set_exception(error)
-                continue
-            seq, prev = seq + 1, line_hash(raw)
-            item.ack = Ack(seq=seq, at=at, sha256=prev)
-            batch.append(item)
-            parts += (raw, b"\n")
-            size += len(raw) + 1
-        del self._waiting[:taken]
-        after = Head(seq=seq, sha256=prev, offset=head.offset + size, segment=head.segment)
-        return batch, b"".join(parts), after, at
-
-    def _cut_back(self, batch: list[_Waiting], error: LedgerError) -> None:
+    def _cut_back(self) -> None:
         try:
             self._disk.truncate(self._fd, self._written.offset)
-        except OSError as worse:
-            self._close(f"a short write could not be cut back ({worse.strerror})")
-        for item in batch:
-            _set_exception(item.answer, error)
+        except OSError as error:
+            self._close(f"a short write could not be cut back ({error.strerror})", error)
 
     def _next_segment(self) -> None:
         if self._written.offset:
@@ -347,9 +307,7 @@ class LedgerFile:
             head = Head(seq=self._written.seq, sha256=self._written.sha256, segment=number)
             self._written = self._acknowledged = self._durable = head
         self._last_at = None
-        for done in self._segment_wanted:
-            _set_result(done)
-        self._segment_wanted.clear()
+        release(self._segment_wanted)
 
     # --- syncing ---------------------------------------------------------------------------
 
@@ -366,10 +324,10 @@ class LedgerFile:
         if self._closed_because is not None or self._syncing is not None:
             return
         if self._written == self._durable:
-            self._settle_idle()
+            release(self._idle)
             return
-        if not (forced or self._unsynced or self._idle or self._segment_wanted):
-            return
+        if not (forced or self._unsynced or self._waiting or self._idle or self._segment_wanted):
+            return  # only lines that were acknowledged early: their timer runs
         if self._late is not None:
             self._late.cancel()
             self._late = None
@@ -379,7 +337,7 @@ class LedgerFile:
         self._syncing = loop.run_in_executor(self._threads, self._disk.sync, self._fd)
         self._syncing.add_done_callback(lambda done: self._sync_done(done, covered, head))
 
-    def _sync_done(self, done: asyncio.Future[None], covered: list[_Waiting], head: Head) -> None:
+    def _sync_done(self, done: asyncio.Future[None], covered: list[Waiting], head: Head) -> None:
         self._syncing = None
         error = done.exception() if not done.cancelled() else asyncio.CancelledError()
         if error is not None:
@@ -389,23 +347,12 @@ class LedgerFile:
         self._durable = head
         if head.seq > self._acknowledged.seq:
             self._acknowledged = head
-        self._answer(covered)
+        acknowledge(covered)
         if self._closed_because is not None:
             self._release(self._closed_because)
         else:
             # Whoever was just answered appends first; then all share the next sync.
             self._arrange()
-
-    def _answer(self, items: list[_Waiting]) -> None:
-        for item in items:
-            if not item.answer.done():
-                item.answer.set_result(item.ack)
-
-    def _settle_idle(self) -> None:
-        if not self.busy:
-            for done in self._idle:
-                _set_result(done)
-            self._idle.clear()
 
     # --- failing ---------------------------------------------------------------------------
 
@@ -420,22 +367,8 @@ class LedgerFile:
         closed.__cause__ = error
         # A death of the process (tests raise one) is no disk's word: it goes to the waiting.
         said = closed if error is None or isinstance(error, Exception) else error
-        for item in self._waiting + self._unsynced:
-            _set_exception(item.answer, said)
-        for done in self._segment_wanted + self._idle:
-            _set_exception(done, said)
-        for queue in (self._waiting, self._unsynced, self._segment_wanted, self._idle):
-            queue.clear()
+        refuse(self._waiting + self._unsynced, said)
+        self._waiting, self._unsynced = [], []
+        release(self._segment_wanted, said)
+        release(self._idle, said)
         self._release(reason)
-
-
-def _set_result(future: asyncio.Future[None]) -> None:
-    if not future.done():
-        future.set_result(None)
-
-
-def _set_exception(
-    future: asyncio.Future[Ack] | asyncio.Future[None], error: BaseException
-) -> None:
-    if not future.done():
-        future.set_exception(error)

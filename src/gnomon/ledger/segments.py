@@ -1,5 +1,6 @@
 """The files of one ledger: `name.jsonl`, then `name.0002.jsonl` and on after a backward
-step of the clock. Naming and listing only."""
+step of the clock. Naming and listing only.
+"""
 
 import re
 from dataclasses import dataclass
