@@ -3,9 +3,11 @@
 Pure. The rule is deterministic: the run-log keeps every result whole, so that nothing is lost
 on disk (AK-2), and the same run elides the same messages when it is replayed.
 
-Elision works in batches, from `HIGH` of the room down to `LOW`, and a message is looked at
-once: its cost a step does not grow with the history, and a server's prompt cache is broken
-once a batch rather than at each step.
+First the bulk of old results and arguments goes, each marked where it stood; where that is not
+enough, whole exchanges go, and the question says how many. The question itself and the newest
+exchange stay. Elision works in batches, from `HIGH` of the room down to `LOW`, and a message
+is looked at once: the cost of a step does not grow with the history, and a server's prompt
+cache is broken once a batch rather than at each step.
 """
 
 import msgspec
@@ -15,8 +17,10 @@ from gnomon.domain.messages import Message, ToolSpec
 CHARACTERS_PER_TOKEN = 3
 """An estimate on the safe side: about 4 in English prose, about 3 in code."""
 HIGH = 0.9
+ENOUGH = 0.7
 LOW = 0.5
-"""Shares of the room: above the one elision begins, at the other it ends."""
+"""Shares of the room. Above HIGH elision begins, at LOW it ends; whole exchanges go only when
+emptying the old ones does not get it below ENOUGH."""
 KEPT_RESULT = 200
 KEPT_ARGUMENTS = 1_000
 """Characters. What is no longer than this costs less than it tells, and stays."""
@@ -42,7 +46,10 @@ class Context:
         self.room = max(0, budget_tokens - reply_tokens - overhead)
         """Tokens that the messages may take: the budget without the tools and the reply."""
         self.tokens = sum(estimate(message) for message in messages)
+        self._given = len(self.messages)
         self._looked_at = 0
+        self._dropped = 0
+        self._question = self.messages[-1].content
 
     def add(self, message: Message) -> None:
         self.messages.append(message)
@@ -51,7 +58,9 @@ class Context:
     @property
     def crowded(self) -> bool:
         """Whether it nears its room, and something is there that could be elided."""
-        return self.tokens > HIGH * self.room and self._looked_at < self._newest_exchange()
+        if self.tokens <= HIGH * self.room:
+            return False
+        return min(self._given, self._looked_at) < self._newest_exchange()
 
     def result_limit(self, results: int) -> int:
         """Characters that each of one step's `results` may have: together at most half of the
@@ -61,12 +70,16 @@ class Context:
         return max(RESULT_FLOOR, min(RESULT_LIMIT, share))
 
     def elide(self) -> int:
-        """Empty the oldest bulky results and arguments until `LOW` is reached. The newest
-        exchange stays whole. Returns how many messages were emptied.
-        """
-        last = self._newest_exchange()
+        """Make room down to `LOW`. Returns how many messages were emptied or left out."""
+        newest = self._newest_exchange()
+        emptied = self._empty_bulk(newest)
+        if self.tokens <= ENOUGH * self.room:
+            return emptied
+        return emptied + self._drop_oldest(newest)
+
+    def _empty_bulk(self, newest: int) -> int:
         elided = 0
-        while self.tokens > LOW * self.room and self._looked_at < last:
+        while self.tokens > LOW * self.room and self._looked_at < newest:
             message = self.messages[self._looked_at]
             smaller = elided_form(message)
             if smaller is not message:
@@ -76,14 +89,38 @@ class Context:
             self._looked_at += 1
         return elided
 
+    def _drop_oldest(self, newest: int) -> int:
+        """Leave out whole exchanges from the first on: a result never stands without its call."""
+        end = self._given
+        while end < newest and (
+            self.tokens > LOW * self.room or self.messages[end].role != "assistant"
+        ):
+            self.tokens -= estimate(self.messages[end])
+            end += 1
+        dropped = end - self._given
+        if dropped:
+            del self.messages[self._given : end]
+            self._looked_at = max(self._given, self._looked_at - dropped)
+            self._dropped += dropped
+            self._mark_question()
+        return dropped
+
+    def _mark_question(self) -> None:
+        """Where exchanges are missing: at the end of what stands before them. A message of its
+        own would put two of one role in a row, which some models' templates refuse.
+        """
+        at = self._given - 1
+        mark = f"\n[elided: {self._dropped} earlier messages; the run-log keeps them]"
+        marked = msgspec.structs.replace(self.messages[at], content=self._question + mark)
+        self.tokens += estimate(marked) - estimate(self.messages[at])
+        self.messages[at] = marked
+
     def _newest_exchange(self) -> int:
         """Where the last assistant message stands: it and its results are still at work."""
-        at = len(self.messages)
-        while at > self._looked_at:
+        at = len(self.messages) - 1
+        while at >= self._given and self.messages[at].role != "assistant":
             at -= 1
-            if self.messages[at].role == "assistant":
-                return at
-        return at
+        return max(at, self._given)
 
 
 def estimate(message: Message) -> int:
