@@ -20,6 +20,8 @@ from gnomon.domain.views import ModelKind
 
 EMBEDDED = "embedded"
 NONE = "none"
+BASES = ("/v1", "/v1beta/openai")
+"""How a base address ends; the second is Google's."""
 UNNAMED = "default"
 """The model's name where only an address was given: most local servers serve one model."""
 
@@ -124,7 +126,7 @@ def parse_address(url: str) -> Address:
     if parts.username or parts.password:
         raise _bad_url("It holds a user or a password; a key has its own place.")
     path = parts.path.rstrip("/")
-    if not path.endswith("/v1") or parts.query or parts.fragment:
+    if not path.endswith(BASES) or parts.query or parts.fragment:
         raise _bad_url("It does not end in /v1.")
     tls = parts.scheme == "https"
     return Address(host=host, port=port or (443 if tls else 80), tls=tls, path=path)
