@@ -244,6 +244,21 @@ class Check(View, frozen=True):
     fix: str
 
 
+class TrustRow(View, frozen=True):
+    """One role of the trust table, as people read it. `level` is null while it never ran."""
+
+    role: str
+    life: str
+    may_read: str
+    may_write: str
+    authors: tuple[str, ...]
+    network: str
+    may_exec: bool
+    model: str
+    jailed: bool
+    level: JailLevel | None = None
+
+
 class Diagnosis(View, frozen=True):
     checks: tuple[Check, ...]
 
