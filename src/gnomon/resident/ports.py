@@ -1,0 +1,217 @@
+"""The world as the resident has it: every port is a request over the pipe to the gateway."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from typing import Protocol
+
+import msgspec
+
+from gnomon.agent.outcome import Outcome
+from gnomon.agent.remote_tools import RemoteTools
+from gnomon.domain.body import Body
+from gnomon.domain.errors import GnomonError, PipeError
+from gnomon.domain.events import Event
+from gnomon.domain.json_value import Fields, Json
+from gnomon.domain.ledgers import Ack, LedgerName
+from gnomon.domain.messages import ModelReply, ModelRequest
+from gnomon.domain.records import RunOpened
+from gnomon.domain.views import Source
+from gnomon.resident.protocol import fields, read
+
+RECALL_TOOL = "recall"
+RECALL_LIMIT = 5
+
+
+class Pipe(Protocol):
+    """What is needed of `gnomon.trust.ipc.Peer`."""
+
+    async def call(
+        self, op: str, args: Fields, *, on_part: Callable[[Json], None] | None = None
+    ) -> Json: ...
+
+
+class ModelOverPipe:
+    """The `Model` port. `run` ties the call's spend to a run; text arrives as it is written."""
+
+    def __init__(self, pipe: Pipe, run: str | None = None) -> None:
+        self._pipe = pipe
+        self._run = run
+
+    async def complete(
+        self, request: ModelRequest, on_text: Callable[[str], None] | None = None
+    ) -> ModelReply:
+        def part(value: Json) -> None:
+            match value:
+                case {"text": str(text)} if on_text is not None:
+                    on_text(text)
+                case _:
+                    pass  # a kind of part that this side does not use
+
+        args = {"request": fields(request), "run": self._run}
+        answer = await self._pipe.call("model.complete", args, on_part=part)
+        return read(answer, ModelReply)
+
+
+class LedgerOverPipe:
+    """Appends to the ledgers that the resident authors."""
+
+    def __init__(self, pipe: Pipe) -> None:
+        self._pipe = pipe
+
+    async def append(
+        self, name: LedgerName, body: Body, *, member: str | None = None, durable: bool = True
+    ) -> Ack:
+        """Returns once the line is acknowledged. `member` is the session's or the run's id."""
+        said = dict(fields(body))
+        kind = said.pop("kind")
+        args: Fields = {
+            "name": name,
+            "id": member,
+            "kind": kind,
+            "fields": said,
+            "durable": durable,
+        }
+        return read(await self._pipe.call("ledger.append", args), Ack)
+
+
+class RecallOverPipe:
+    """Searches history and memory."""
+
+    def __init__(self, pipe: Pipe) -> None:
+        self._pipe = pipe
+
+    async def search(self, query: str, limit: int = RECALL_LIMIT) -> tuple[Source, ...]:
+        answer = await self._pipe.call("recall", {"query": query, "limit": limit})
+        return read(answer, _Hits).hits
+
+
+class _Hits(msgspec.Struct, frozen=True, kw_only=True):
+    hits: tuple[Source, ...]
+
+
+class ToolsOverPipe:
+    """The `Tools` port of one run. `recall` is asked for as such, so that the sources of what
+    the model was told can stand beside its reply; every other tool goes through the broker.
+    """
+
+    def __init__(
+        self,
+        pipe: Pipe,
+        run: str,
+        describe: Callable[[tuple[Source, ...]], str],
+    ) -> None:
+        self._remote = RemoteTools(pipe.call, run)
+        self._recall = RecallOverPipe(pipe)
+        self._describe = describe
+        self.sources: list[Source] = []
+
+    async def run(self, name: str, arguments: Fields) -> Outcome:
+        if name != RECALL_TOOL:
+            return await self._remote.run(name, arguments)
+        asked = read(arguments, _RecallArguments)
+        hits = await self._recall.search(asked.query, asked.limit)
+        self.sources.extend(hit for hit in hits if hit not in self.sources)
+        return Outcome(text=self._describe(hits), error=None)
+
+
+class _RecallArguments(msgspec.Struct, frozen=True, kw_only=True):
+    query: str
+    limit: int = RECALL_LIMIT
+
+
+class RunLog:
+    """The log of one run: lines go out in order and nobody waits for them, until the one that
+    commits. A line that could not be written is told then.
+    """
+
+    def __init__(self, ledger: LedgerOverPipe, run: str) -> None:
+        self._ledger = ledger
+        self._run = run
+        self._queue: deque[Body] = deque()
+        self._sender: asyncio.Task[None] | None = None
+        self._failure: GnomonError | None = None
+
+    async def open(self, body: RunOpened) -> None:
+        """Write the first line and wait for it to be taken (not for its sync): the gateway
+        must know of a run before the run's first model call or tool reaches it.
+        """
+        self.note(body)
+        await self.drained()
+
+    def note(self, body: Body) -> None:
+        self._queue.append(body)
+        if self._sender is None or self._sender.done():
+            self._sender = asyncio.create_task(self._send())
+
+    async def commit(self, body: Body) -> Ack:
+        """Wait for the lines before, then write this one to the disk. Raises what kept any of
+        them from being written.
+        """
+        await self.drained()
+        if self._failure is not None:
+            raise self._failure
+        return await self._ledger.append("run", body, member=self._run)
+
+    async def drained(self) -> None:
+        """Wait until every line so far was acknowledged, or failed."""
+        while self._sender is not None and not self._sender.done():
+            await asyncio.shield(self._sender)
+
+    async def _send(self) -> None:
+        while self._queue and self._failure is None:
+            try:
+                await self._ledger.append(
+                    "run", self._queue.popleft(), member=self._run, durable=False
+                )
+            except GnomonError as error:
+                self._failure = error
+                self._queue.clear()
+
+
+class EventsOverPipe:
+    """The `Emit` port: events go out in order, in the background, at most a bounded number.
+
+    They are for watching. When the gateway does not take them they are dropped and counted;
+    the run-log, not the stream, is what is kept.
+    """
+
+    LIMIT = 1_000
+
+    def __init__(self, pipe: Pipe) -> None:
+        self._pipe = pipe
+        self._queue: deque[Event] = deque()
+        self._sender: asyncio.Task[None] | None = None
+        self.dropped = 0
+
+    def emit(self, event: Event) -> None:
+        if len(self._queue) >= self.LIMIT:
+            self.dropped += 1
+            return
+        self._queue.append(event)
+        if self._sender is None or self._sender.done():
+            self._sender = asyncio.create_task(self._send())
+
+    async def drained(self) -> None:
+        while self._sender is not None and not self._sender.done():
+            await asyncio.shield(self._sender)
+
+    async def _send(self) -> None:
+        while self._queue:
+            try:
+                await self._pipe.call("event", {"event": fields(self._queue.popleft())})
+            except PipeError:
+                self.dropped += 1 + len(self._queue)
+                self._queue.clear()
+            except GnomonError:
+                self.dropped += 1
+
+
+class StateOverPipe:
+    """The one state file that the resident may ask to be written."""
+
+    def __init__(self, pipe: Pipe) -> None:
+        self._pipe = pipe
+
+    async def put(self, value: Json) -> None:
+        await self._pipe.call("state.put", {"name": "self-state", "value": value})
