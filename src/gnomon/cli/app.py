@@ -48,15 +48,21 @@ def build() -> typer.Typer:
     return app
 
 
+def tell_version(ctx: typer.Context, wanted: bool) -> None:
+    """Answer `--version`, whatever else was asked."""
+    if wanted:
+        setting: Setting = ctx.obj
+        setting.output.out.write(f"gnomon {__version__}\n")
+        raise typer.Exit
+
+
 def everywhere(
     ctx: typer.Context,
-    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print it.", is_eager=True, callback=tell_version)
+    ] = False,
     home: HomeOption = None,
     agent: AgentOption = None,
 ) -> None:
     """Note what stands before the verb."""
     note_options(ctx, home, agent)
-    if version:
-        setting: Setting = ctx.obj
-        setting.output.out.write(f"gnomon {__version__}\n")
-        raise typer.Exit

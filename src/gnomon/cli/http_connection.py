@@ -67,8 +67,9 @@ class HttpConnection:
             try:
                 body = msgspec.json.encode(arguments)
                 connection.request("POST", f"/api/{ask.name}", body, headers)
-                response = connection.getresponse()
-                return msgspec.json.decode(_result(_lines(response), on_part), type=ask.result)
+                with contextlib.closing(connection.getresponse()) as response:
+                    result = _result(_lines(response), on_part)
+                return msgspec.json.decode(result, type=ask.result)
             except (OSError, http.client.HTTPException, msgspec.DecodeError) as error:
                 raise GnomonError(
                     f"Gnomon did not answer {ask.name} as expected: {error or 'it went away'}.",

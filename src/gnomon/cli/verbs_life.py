@@ -28,9 +28,7 @@ def register(app: typer.Typer) -> None:
 
 def up(
     ctx: typer.Context,
-    foreground: Annotated[
-        bool, typer.Option("--foreground", help="Stay in this terminal.")
-    ] = False,
+    foreground: Annotated[bool, typer.Option("--foreground", help="Stay here.")] = False,
     port: Annotated[
         int | None, typer.Option(help="Port of the dashboard; 0 takes a free one.")
     ] = None,

@@ -1,0 +1,168 @@
+"""Talking in a terminal: once, and as long as one likes."""
+
+import io
+import json
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from gnomon.cli.chat_session import ChatSession
+from gnomon.cli.output import Output
+from gnomon.domain.errors import ModelTimeoutError
+from gnomon.domain.json_value import Fields
+from gnomon.domain.views import Done, MessageView, SessionView, Source, TurnReply
+from gnomon.testing.cli import FakeConnection, run_cli
+from tests.stages.test_cli_verbs import STATUS
+
+SOURCE = Source(
+    source="codex", session="s-7", at="2026-05-24T18:00:00.000Z", path="/a", line=3, quote="pin it"
+)
+
+
+def reply(arguments: Fields) -> TurnReply:
+    return TurnReply(
+        session=str(arguments.get("session") or "s-new"),
+        turn=1,
+        reply="I pinned\x1b[2J the seed.",
+        sources=(SOURCE,),
+        steps=2,
+        tools={"shell": 1},
+        seconds=1.25,
+        tokens_in=10,
+        tokens_out=5,
+    )
+
+
+def gnomon(**other: object) -> FakeConnection:
+    answers: dict[str, object] = {
+        "chat.turn": reply,
+        "chat.undo": Done(detail="Turn 1 is taken back."),
+        "chat.sessions": [SessionView(session="s-7", title="flaky test", turns=2, last_at=None)],
+        "chat.messages": [
+            MessageView(turn=1, role="user", text="earlier", at=""),
+            MessageView(turn=1, role="assistant", text="answer", at=""),
+        ],
+        "model.list": [],
+        "model.use": Done(detail="qwen answers."),
+        "status.show": STATUS,
+    }
+    return FakeConnection({**answers, **{n.replace("_", "."): it for n, it in other.items()}})
+
+
+def typed(*lines: str | type[BaseException]) -> Callable[[str], str]:
+    feed: Iterator[str | type[BaseException]] = iter([*lines, EOFError])
+
+    def read(_: str) -> str:
+        line = next(feed)
+        if isinstance(line, str):
+            return line
+        raise line
+
+    return read
+
+
+def converse(connection: FakeConnection, *lines: str | type[BaseException]) -> tuple[str, str]:
+    out, err = io.StringIO(), io.StringIO()
+    session = ChatSession(connection, Output(out=out, err=err, interactive=True))
+    session.run(typed(*lines))
+    return out.getvalue(), err.getvalue()
+
+
+def test_one_message_is_answered_with_its_sources_and_price() -> None:
+    connection = gnomon()
+    ran = run_cli(connection, "chat", "how", "did I fix it?", "--session", "s-1")
+    assert ran.code == 0
+    assert connection.asked == [("chat.turn", {"text": "how did I fix it?", "session": "s-1"})]
+    assert "I pinned\\x1b[2J the seed.\n[1] 2026-05-24 codex: pin it\n    /a:3\n" in ran.out
+    assert "2 steps · shell 1 · 1.2 s · 10 tokens in, 5 out · s-1" in ran.out
+
+
+def test_json_is_the_whole_reply() -> None:
+    ran = run_cli(gnomon(), "chat", "x", "--json", "--reply-to", "n-1")
+    assert json.loads(ran.out)["reply"] == "I pinned\x1b[2J the seed."
+    assert "\x1b" not in ran.out
+
+
+def test_a_message_may_come_by_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("from a pipe"))
+    connection = gnomon()
+    assert run_cli(connection, "chat").code == 0
+    assert connection.asked == [("chat.turn", {"text": "from a pipe"})]
+    monkeypatch.setattr("sys.stdin", io.StringIO(" \n"))
+    assert run_cli(connection, "chat").code == 2
+
+
+def test_a_terminal_sees_the_reply_as_it_comes_and_once() -> None:
+    connection = gnomon()
+    connection.parts = (
+        {"event": {"step": "tool", "complete": False, "facts": {"tool": "shell"}}},
+        {"event": {"step": "tool", "complete": True, "facts": {"tool": "shell"}}},
+        {"event": {"step": "model", "complete": False}},
+        {"text": "I pinned\x1b[2J"},
+        {"text": " the seed."},
+    )
+    out, err = converse(connection, "why?")
+    assert out.count("the seed.") == 1
+    assert "\x1b" not in out
+    assert err.count("· shell") == 1
+
+
+def test_a_conversation_stays_in_one_session_until_a_new_one_is_asked_for() -> None:
+    connection = gnomon()
+    converse(connection, "one", "", "two", "/new", "three", "/sessions s-7", "four")
+    turns = [asked for name, asked in connection.asked if name == "chat.turn"]
+    assert [turn.get("session") for turn in turns] == [None, "s-new", None, "s-7"]
+
+
+def test_ctrl_c_takes_the_turn_back_and_the_conversation_goes_on() -> None:
+    def interrupt_once(arguments: Fields) -> object:
+        return KeyboardInterrupt() if arguments["text"] == "long" else reply(arguments)
+
+    connection = gnomon(chat_turn=interrupt_once)
+    out, err = converse(connection, "long", KeyboardInterrupt, "short")
+    assert "Taken back. The session goes on." in err
+    assert "the seed." in out
+
+
+def test_an_error_ends_the_turn_alone() -> None:
+    failing = gnomon(chat_turn=ModelTimeoutError("The model did not answer.", next_step="Wait."))
+    _, err = converse(failing, "one", "/help")
+    assert "The model did not answer. Wait." in err
+
+
+def test_commands_show_and_change_what_they_say() -> None:
+    connection = gnomon()
+    commands = (
+        "/undo",
+        "hi",
+        "/undo",
+        "/model",
+        "/model qwen",
+        "/cost",
+        "/sessions",
+        "/help",
+        "/x",
+    )
+    out, err = converse(connection, *commands, "/quit", "never read")
+    assert "nothing to undo in a new session" in err
+    assert "Turn 1 is taken back." in err
+    assert "qwen answers." in err
+    assert "$0.00 of $1.00 today" in out
+    assert "s-7  undated  2 turns  flaky test" in out
+    assert "/sessions [ID]  list sessions" in out
+    assert "There is no /x." in err
+    assert [asked["text"] for name, asked in connection.asked if name == "chat.turn"] == ["hi"]
+
+
+def test_the_demo_models_sentence_stands_apart_and_an_early_stop_is_told() -> None:
+    def demo(arguments: Fields) -> TurnReply:
+        import msgspec
+
+        return msgspec.structs.replace(
+            reply(arguments), model_says="the moon", stop_reason="max-loops", tokens_in=None
+        )
+
+    out = run_cli(gnomon(chat_turn=demo), "chat", "x").out
+    assert "The demo model says (don't trust it): the moon" in out
+    assert "It stopped early: max-loops." in out
+    assert "tokens" not in out
