@@ -44,7 +44,11 @@ class Limits:
 SMALL = Limits(data=512 * MIB, address_space=4 * GIB, file_size=0, descriptors=128, processes=32)
 """An agent's loop or a job over text."""
 READER = Limits(data=2 * GIB, address_space=16 * GIB, file_size=0, descriptors=256, processes=32)
-"""Reads transcripts, or holds a search index."""
+"""Reads transcripts."""
+INDEXER = Limits(
+    data=2 * GIB, address_space=16 * GIB, file_size=8 * GIB, descriptors=256, processes=32
+)
+"""Keeps a search index in the one file that it is granted (docs/adr/0503-recall-index.md)."""
 ENGINE = Limits(data=16 * GIB, address_space=None, file_size=0, descriptors=256, processes=128)
 """Holds a model: weights are mapped, the context's memory is not."""
 SHOP = Limits(data=4 * GIB, address_space=None, file_size=4 * GIB, descriptors=1024, processes=512)
@@ -201,17 +205,17 @@ TABLE: tuple[RoleTrust, ...] = (
         "job",
         "folders chosen by the operator",
         "nothing: returns observations",
-        authors=(Author("observations-imported", ("observation",)),),
-        answers=("import", "stop"),
+        authors=(Author("observations-imported", ("observation", "imported-session")),),
+        answers=("import", "next", "stop"),
         limits=READER,
     ),
     RoleTrust(
         "recall",
         "on-demand",
         "memory, skills, observations",
-        "nothing: answers",
+        "its index alone, which can be rebuilt: answers",
         answers=("index", "search", "stop"),
-        limits=READER,
+        limits=INDEXER,
     ),
     RoleTrust(
         "probe",
