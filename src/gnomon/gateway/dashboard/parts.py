@@ -1,0 +1,155 @@
+"""The parts that pages are made of: for each, what it asks, and when it is stale.
+
+A part is drawn by itself: with its page, when an event says that it is stale, and after an
+act. It asks by the table of operations, as the CLI does, so that both say the same. A part
+whose operation does not exist is absent.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from gnomon.domain.views import ModelOffer, Report, Status, TrustRow
+from gnomon.gateway.dashboard import wording
+
+Query = Mapping[str, str]
+"""`session`, `since` and `project` of the address of a page or a part; empty if not given."""
+Facts = Mapping[str, Any]
+"""What a part's template is given."""
+
+EVENTS_SHOWN = 10
+EVENTS_READ = 80
+JOURNAL_LINES = 40
+
+
+class Ask(Protocol):
+    """Runs an operation by name. Raises the GnomonError tree."""
+
+    async def __call__(self, name: str, **fields: Any) -> Any: ...
+
+
+Load = Callable[[Ask, Query], Awaitable[Facts]]
+
+
+@dataclass(frozen=True)
+class Part:
+    """`needs`: the operations without which it is absent. `stale_on`: kinds of the event
+    stream after which it is drawn anew. `at_once`: the page waits a moment for it; else it
+    comes by itself, or (`on_press`) when the reader asks for it.
+    """
+
+    needs: tuple[str, ...]
+    load: Load
+    stale_on: tuple[str, ...] = ()
+    at_once: bool = True
+    on_press: bool = False
+
+
+async def _status(ask: Ask, _: Query) -> Facts:
+    status: Status = await ask("status.show")
+    return {"status": status, "sentences": wording.headline(status)}
+
+
+async def _card_history(ask: Ask, _: Query) -> Facts:
+    return {"found": await ask("history.found"), "hidden": await ask("cards.hidden")}
+
+
+async def _card_model(ask: Ask, _: Query) -> Facts:
+    offers: list[ModelOffer] = await ask("model.list")
+    return {
+        "offers": [offer for offer in offers if not offer.current],
+        "current": wording.current_model(offers),
+        "hidden": await ask("cards.hidden"),
+    }
+
+
+async def _card_more(ask: Ask, _: Query) -> Facts:
+    return {"folders": await ask("folders.list"), "hidden": await ask("cards.hidden")}
+
+
+async def _sessions(ask: Ask, _: Query) -> Facts:
+    return {"sessions": await ask("chat.sessions")}
+
+
+async def _messages(ask: Ask, query: Query) -> Facts:
+    session = query["session"]
+    return {"messages": await ask("chat.messages", session=session) if session else []}
+
+
+async def _loose_ends(ask: Ask, _: Query) -> Facts:
+    report: Report = await ask("history.report")
+    return {"loose_ends": report.loose_ends}
+
+
+async def _report(ask: Ask, query: Query) -> Facts:
+    chosen = {name: query[name] for name in ("since", "project") if query[name]}
+    report: Report = await ask("history.report", **chosen)
+    return {
+        "report": report,
+        "empty": wording.is_empty(report) and not chosen,
+        "total": wording.total(report),
+    }
+
+
+async def _jail(ask: Ask, _: Query) -> Facts:
+    status: Status = await ask("status.show")
+    rows: list[TrustRow] = await ask("trust.table")
+    ran = [row for row in rows if row.level is not None or row.role == "gateway"]
+    return {
+        "weakest": wording.weakest(status.jail),
+        "ran": ran,
+        "others": [row for row in rows if row not in ran],
+    }
+
+
+async def _doctor(ask: Ask, _: Query) -> Facts:
+    return {"checks": (await ask("trust.doctor")).checks}
+
+
+async def _ledgers(ask: Ask, _: Query) -> Facts:
+    return {"verification": await ask("trust.verify")}
+
+
+async def _journal(ask: Ask, _: Query) -> Facts:
+    return {"lines": (await ask("journal.tail", lines=JOURNAL_LINES)).lines}
+
+
+async def _events(ask: Ask, _: Query) -> Facts:
+    return {}
+
+
+PARTS: Mapping[str, Part] = {
+    "headline": Part(("status.show",), _status, stale_on=("status", "chat")),
+    "card-history": Part(("history.found", "history.import", "cards.hidden"), _card_history),
+    "card-model": Part(("model.list", "model.use", "cards.hidden"), _card_model),
+    "card-more": Part(("folders.list", "folders.add", "cards.hidden"), _card_more),
+    "sessions": Part(("chat.sessions",), _sessions, stale_on=("chat",)),
+    "messages": Part(("chat.messages",), _messages),
+    "now": Part(("status.show",), _status, stale_on=("status",)),
+    "events": Part((), _events, stale_on=("event",)),
+    "loose-ends": Part(("history.report",), _loose_ends, stale_on=("history",), at_once=False),
+    "report": Part(("history.report",), _report, stale_on=("history",), at_once=False),
+    "jail": Part(("status.show", "trust.table"), _jail, stale_on=("status",)),
+    "doctor": Part(("trust.doctor",), _doctor, at_once=False),
+    "ledgers": Part(("trust.verify",), _ledgers, on_press=True),
+    "journal": Part(("journal.tail",), _journal, stale_on=("journal",)),
+}
+PAGES: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "/": (
+        "today",
+        (
+            "headline",
+            "card-history",
+            "card-model",
+            "card-more",
+            "sessions",
+            "messages",
+            "now",
+            "events",
+            "loose-ends",
+        ),
+    ),
+    "/report": ("report", ("report",)),
+    "/trust": ("trust", ("jail", "doctor", "ledgers", "journal")),
+}
+"""An address, its template, and the parts that stand in it."""

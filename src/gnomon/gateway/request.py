@@ -1,0 +1,80 @@
+"""From a request's words to an operation's arguments. Pure.
+
+A body is JSON and strictly typed: `"5"` is not 5. A query has only text, so numbers and
+booleans are read from it, and a name that comes twice is a list. Names that the operation
+does not know are refused in both.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, get_origin, get_type_hints
+
+import msgspec
+
+from gnomon.domain.errors import UsageError
+from gnomon.gateway.operation import Operation
+
+
+def arguments_of_body(operation: Operation, body: bytes) -> msgspec.Struct:
+    """Read a POST's JSON object; an empty body is an object without members.
+
+    Raises UsageError, which says what was expected where.
+    """
+    try:
+        given = msgspec.json.decode(body or b"{}")
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise UsageError(
+            f"The body of {operation.name} is not JSON: {error}.",
+            next_step="Send a JSON object with Content-Type: application/json.",
+        ) from error
+    if not isinstance(given, dict):
+        raise UsageError(f"{operation.name} takes a JSON object.")
+    return _convert(operation, given, strict=True)  # pyright: ignore[reportUnknownArgumentType]
+
+
+def arguments_of_query(operation: Operation, query: Iterable[tuple[str, str]]) -> msgspec.Struct:
+    """Read a GET's query. Raises UsageError."""
+    lists = _list_fields(operation.arguments)
+    given: dict[str, str | list[str]] = {}
+    for name, text in query:
+        if name in lists:
+            given[name] = [*given.get(name, []), text]
+        elif name in given:
+            raise UsageError(f"{operation.name}: `{name[:64]}` was given twice.")
+        else:
+            given[name] = text
+    return _convert(operation, given, strict=False)
+
+
+def arguments_of_fields(operation: Operation, given: Mapping[str, Any]) -> msgspec.Struct:
+    """Read what a page asks with, by the same rules as a body."""
+    return _convert(operation, given, strict=True)
+
+
+def known_names(operation: Operation) -> Sequence[str]:
+    return [field.encode_name for field in msgspec.structs.fields(operation.arguments)]
+
+
+def _convert(operation: Operation, given: Mapping[str, Any], *, strict: bool) -> msgspec.Struct:
+    known = known_names(operation)
+    unknown = sorted(set(given) - set(known))
+    if unknown:
+        takes = ", ".join(known) or "no arguments"
+        raise UsageError(
+            f"{operation.name} does not know `{unknown[0][:64]}`.", next_step=f"It takes: {takes}."
+        )
+    try:
+        return msgspec.convert(given, operation.arguments, strict=strict)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"{operation.name}: {_plainly(error)}.") from error
+
+
+def _plainly(error: msgspec.ValidationError) -> str:
+    """`Expected int, got str - at $.lines` -> `lines: expected int, got str`."""
+    what, _, where = str(error).replace("`", "").partition(" - at $")
+    what = what[:1].lower() + what[1:]
+    return f"{where.lstrip('.')}: {what}" if where else what
+
+
+def _list_fields(arguments: type[msgspec.Struct]) -> set[str]:
+    hints = get_type_hints(arguments)
+    return {name for name, hint in hints.items() if get_origin(hint) in {tuple, list, frozenset}}

@@ -1,0 +1,19 @@
+"""What the gateway's HTTP side is given. Importing this loads no web server."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gnomon.domain.ports import Clock
+from gnomon.gateway.authority import Authority
+from gnomon.gateway.operation import Operation
+from gnomon.gateway.stream import Stream
+
+
+@dataclass(frozen=True)
+class Wiring:
+    """`operations` by name: the one table. What is not in it has no route and no button."""
+
+    operations: Mapping[str, Operation]
+    authority: Authority
+    stream: Stream
+    clock: Clock
