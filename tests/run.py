@@ -1,0 +1,89 @@
+"""`make test`: everything, in two parts, and one line that sums up.
+
+First what may run side by side, with coverage; then what needs the machine to itself (a real
+daemon, a real model, a browser).
+"""
+
+import os
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ET
+from dataclasses import dataclass
+from pathlib import Path
+
+BUILD = Path("build")
+COVERAGE = BUILD / "coverage.json"
+NO_TESTS = 5
+BUDGET_SECONDS = 600
+"""Page 9: at most ten minutes on two cores."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """`marks` selects its tests; `options` are pytest's."""
+
+    name: str
+    marks: str
+    options: tuple[str, ...]
+
+
+PARTS = (
+    Part(
+        "side by side",
+        "not (system or browser)",
+        (
+            "--numprocesses=2",
+            "--dist=worksteal",
+            "--cov=gnomon",
+            "--cov-report=",
+            f"--cov-report=json:{COVERAGE}",
+        ),
+    ),
+    Part("one at a time", "system or browser", ()),
+)
+
+
+def main(arguments: list[str]) -> int:
+    """Run all parts, also after one failed. Exit code 1 when anything did."""
+    began = time.monotonic()
+    BUILD.mkdir(exist_ok=True)
+    codes = [_run(number, part, arguments) for number, part in enumerate(PARTS, start=1)]
+    if not arguments:
+        codes.append(_gate())
+    passed, failed, skipped = _totals()
+    seconds = time.monotonic() - began
+    print(f"\nAll parts took {seconds:.0f} s (at most {BUDGET_SECONDS}).")
+    print(f"{passed} passed, {failed} failed, {skipped} skipped", flush=True)
+    return 1 if any(codes) or failed else 0
+
+
+def _run(number: int, part: Part, arguments: list[str]) -> int:
+    print(f"\n== Part {number}: {part.name}", flush=True)
+    report = BUILD / f"tests-{number}.xml"
+    report.unlink(missing_ok=True)
+    command = [sys.executable, "-m", "pytest", "-q", "-m", part.marks, *part.options]
+    command += [f"--junit-xml={report}", *arguments]
+    code = subprocess.run(command, stdin=subprocess.DEVNULL, check=False).returncode
+    return 0 if code == NO_TESTS else code
+
+
+def _gate() -> int:
+    command = [sys.executable, "-m", "tests.coverage_gate", str(COVERAGE)]
+    return subprocess.run(command, stdin=subprocess.DEVNULL, check=False).returncode
+
+
+def _totals() -> tuple[int, int, int]:
+    """Passed, failed, skipped, over the parts' reports."""
+    tests = failed = skipped = 0
+    for report in BUILD.glob("tests-*.xml"):
+        for suite in ET.parse(report).getroot().iter("testsuite"):
+            tests += int(suite.get("tests", 0))
+            failed += int(suite.get("failures", 0)) + int(suite.get("errors", 0))
+            skipped += int(suite.get("skipped", 0))
+    return tests - failed - skipped, failed, skipped
+
+
+if __name__ == "__main__":
+    os.chdir(Path(__file__).resolve().parent.parent)
+    sys.exit(main(sys.argv[1:]))
