@@ -49,19 +49,21 @@ class LocalConnection:
             self._owner.result()
 
     async def _own(self) -> None:
-        from gnomon.daemon.core import Core
+        from gnomon.daemon.local import open_operations
+        from gnomon.daemon.this_machine import this_machine
 
-        async with Core.open(self._home, self._agent) as core:
-            self._operations = core.operations
+        async with open_operations(self._home, self._agent, this_machine()) as operations:
+            self._operations = operations
             self._opened.set()
             await self._closing.wait()
 
     async def _call(self, ask: Ask[R], arguments: Fields, on_part: OnPart | None) -> R:
         from gnomon.gateway.request import arguments_of_fields
 
-        operation = self._operations.get(ask.name)
-        if operation is None:
-            raise UsageError(f"This Gnomon does not know {ask.name}.")
+        try:
+            operation = self._operations[ask.name]
+        except KeyError:
+            raise UsageError(f"This Gnomon does not know {ask.name}.") from None
         return await operation.run(
             arguments_of_fields(operation, arguments), on_part or (lambda _: None)
         )

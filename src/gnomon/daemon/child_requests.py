@@ -58,13 +58,15 @@ class EventArguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 class Services(Protocol):
     """What stands behind the requests; the wiring hands it over."""
 
-    async def append(self, role: Role, name: LedgerName, body: Body, member: str | None,
-                     durable: bool) -> Ack: ...
+    async def append(
+        self, role: Role, name: LedgerName, body: Body, member: str | None, durable: bool
+    ) -> Ack: ...
 
     async def put_state(self, name: str, value: Json) -> None: ...
 
-    async def complete(self, role: Role, request: ModelRequest, run: str | None,
-                       on_text: Callable[[str], None]) -> ModelReply: ...
+    async def complete(
+        self, role: Role, request: ModelRequest, run: str | None, on_text: Callable[[str], None]
+    ) -> ModelReply: ...
 
     async def run_tool(self, role: Role, run: str, call: ToolCall) -> tuple[str, str | None]: ...
 
@@ -99,9 +101,7 @@ class ChildRequests:
         wanted = _decode(args, AppendArguments)
         check_append(self._role, wanted.name, wanted.kind)
         body = body_of(wanted.name, wanted.kind, wanted.fields)
-        ack = await self._services.append(
-            self._role, wanted.name, body, wanted.id, wanted.durable
-        )
+        ack = await self._services.append(self._role, wanted.name, body, wanted.id, wanted.durable)
         return msgspec.to_builtins(ack)
 
     async def _put_state(self, args: Fields, _: SendPart) -> Json:

@@ -1,12 +1,14 @@
 """Make a home, or check one that is there. A home newer than this program is refused."""
 
 import os
+from importlib.resources import files
 from pathlib import Path
 
 import msgspec
 
 from gnomon.config import default_text
-from gnomon.domain.errors import HomeError
+from gnomon.domain.errors import ConfigError, HomeError
+from gnomon.domain.manifest import Manifest
 from gnomon.gateway.authority import new_token
 from gnomon.home import HOME_FORMAT, AgentPaths, Home
 from gnomon.statefile import write_atomic
@@ -52,6 +54,25 @@ def ensure_home(home: Home, agent: AgentPaths, *, simulated: bool = False) -> bo
             file=str(error.filename),
         ) from error
     return found is None
+
+
+def ensure_manifest(agent: AgentPaths) -> Manifest:
+    """The agent's manifest, written from the packaged one when it is missing.
+
+    Raises ConfigError, naming file and reason, when it cannot be understood.
+    """
+    if not agent.manifest.exists():
+        packaged = files("gnomon.data").joinpath("manifests", "resident.yaml").read_bytes()
+        write_atomic(agent.manifest, packaged)
+    try:
+        return msgspec.yaml.decode(agent.manifest.read_bytes(), type=Manifest)
+    except (msgspec.DecodeError, OSError, UnicodeDecodeError) as error:
+        raise ConfigError(
+            f"{agent.manifest} cannot be used: {error}.",
+            next_step="Mend it, or move it away to get the packaged one again.",
+            file=str(agent.manifest),
+            line=0,
+        ) from error
 
 
 def is_simulated(home: Home) -> bool:

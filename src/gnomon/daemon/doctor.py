@@ -125,9 +125,7 @@ def _git() -> Check:
     return _check("git", "ok", "found")
 
 
-def _model(
-    home: Home, environ: Mapping[str, str], weights: Callable[[], Path | None]
-) -> Check:
+def _model(home: Home, environ: Mapping[str, str], weights: Callable[[], Path | None]) -> Check:
     config = _config_or_defaults(home, environ)
     name = environ.get("GNOMON_MODEL") or config.model.name
     match name:

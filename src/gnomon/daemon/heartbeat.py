@@ -67,7 +67,8 @@ Line = GatewayStarted | GatewayStopped
 
 def lines_at_start(last: Heartbeat | None, this: Heartbeat) -> list[Line]:
     """Pure. What the engagement-ledger must hold at a start: the stop of a life that
-    crashed, dated by its last beat, then this life's start with the gap between them."""
+    crashed, dated by its last beat, then this life's start with the gap between them.
+    """
     if last is None:
         return [GatewayStarted(boot_id=this.boot_id)]
     gap = max(0, this.wall - last.wall) // 1000

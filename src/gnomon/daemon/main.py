@@ -41,14 +41,16 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _foreground(options: argparse.Namespace) -> int:
-    from gnomon.daemon.serve import serve  # noqa: PLC0415 - a detaching parent needs none of it
+    from gnomon.daemon.serve import serve  # a detaching parent needs none of it
+    from gnomon.daemon.this_machine import this_machine
 
     def ready(facts: dict[str, object]) -> None:
         _say_ready(facts, as_json=options.json)
 
+    home = Home(options.home)
     began = _process_start()
     try:
-        asyncio.run(serve(Home(options.home), options.agent, options.port, ready, began))
+        asyncio.run(serve(home, options.agent, options.port, this_machine(), ready, began))
     except GnomonError as error:
         return _say_error(error, as_json=options.json)
     except KeyboardInterrupt:
@@ -114,14 +116,20 @@ def _say_error(error: GnomonError, *, as_json: bool) -> int:
 def _open_browser(link: str) -> None:
     """Where there is a screen; a machine without one just shows the link."""
     if os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
-        import webbrowser  # noqa: PLC0415
+        import webbrowser
 
         webbrowser.open(link)
 
 
 def _process_start() -> float:
     """When this process began, on the monotonic clock: what `seconds` counts from."""
-    return time.monotonic() - time.process_time()
+    try:
+        with open("/proc/self/stat", encoding="utf-8") as stat:
+            ticks = int(stat.read().rpartition(")")[2].split()[19])
+    except (OSError, ValueError, IndexError):
+        return time.monotonic()  # no such file on this system: count from here
+    age = time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
+    return time.monotonic() - age
 
 
 if __name__ == "__main__":

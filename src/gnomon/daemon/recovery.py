@@ -77,7 +77,5 @@ async def _rebuild_observation(stores: Stores, turn: Turn, at: Millis) -> int:
     return 1
 
 
-
-
 def _began(turn: Turn, committed_at: Millis) -> Millis:
     return Millis(committed_at - round(turn.seconds * 1000) - SLACK)

@@ -7,7 +7,7 @@ from gnomon.gateway.authority import Session
 
 
 class Remembered(msgspec.Struct, frozen=True, kw_only=True):
-    """`paused_until`: null runs, 0 until resumed. `browser_sessions` are hashes alone."""
+    """`paused_until` null while `paused`: until it is resumed. `browser_sessions` are hashes alone."""
 
     paused: bool = False
     paused_until: Millis | None = None
@@ -16,6 +16,3 @@ class Remembered(msgspec.Struct, frozen=True, kw_only=True):
 
     def is_paused(self, now: Millis) -> bool:
         return self.paused and (self.paused_until is None or now < self.paused_until)
-
-
-FOREVER_TEXT = "you resume it"

@@ -2,9 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import cast
-
-import msgspec
 
 from gnomon import __version__
 from gnomon.brokers.model import ModelBroker
@@ -30,8 +27,6 @@ from gnomon.resident.protocol import (
 )
 from gnomon.scaffold.versions import Scaffold, ScaffoldState
 
-MANIFEST_FILE = "resident.yaml"
-
 
 @dataclass
 class ResidentWorld:
@@ -50,6 +45,7 @@ class ResidentWorld:
     last_scaffold: ScaffoldState | None = None
     handed_version: str | None = None
     last_fingerprint: tuple[object, ...] | None = None
+    reflecting: bool = False
 
     # --- what the cycle asks -----------------------------------------------------------------
 
@@ -97,7 +93,11 @@ class ResidentWorld:
             operator_present=self.presence().is_near(now, kernel.idle_activity_gate_minutes),
             problems=_problems(scaffold),
         )
-        reply = read(await self.residency.ask("tick", fields(tick)), TickReply)
+        self.reflecting = skip_reason is None
+        try:
+            reply = read(await self.residency.ask("tick", fields(tick)), TickReply)
+        finally:
+            self.reflecting = False
         self.handed_version = scaffold.version
         if reply.reflected:
             self.last_fingerprint = fingerprint
@@ -109,6 +109,11 @@ class ResidentWorld:
     def note_failure(self, error: GnomonError) -> None:
         self.stores.journal(f"A tick failed: {error}")
         self.say()
+
+    async def model_changed(self) -> None:
+        """A new life for the resident, which is told its model when it is started."""
+        if self.residency.is_up:
+            await self.residency.restart("the model was changed")
 
     # --- the resident's life -------------------------------------------------------------------
 
@@ -160,10 +165,3 @@ def _problems(state: ScaffoldState) -> tuple[Problem, ...]:
         Problem(file=found.file, line=found.line, reason=found.reason)
         for found in state.new_problems
     )
-
-
-def decode_manifest(raw: bytes) -> Manifest:
-    """Read a manifest's YAML. Raises msgspec.ValidationError, naming the key."""
-    import yaml  # noqa: PLC0415 - only a start needs it
-
-    return msgspec.convert(cast("dict[str, object]", yaml.safe_load(raw)), type=Manifest)

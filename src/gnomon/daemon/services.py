@@ -1,6 +1,5 @@
 """What stands behind a child's requests: stores, brokers, recall, the event stream."""
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
@@ -16,7 +15,7 @@ from gnomon.domain.json_value import Json
 from gnomon.domain.ledgers import Ack, LedgerName
 from gnomon.domain.messages import ModelReply, ModelRequest, ToolCall
 from gnomon.domain.policy import Role
-from gnomon.domain.records import Body, RunOpened, Spend, Turn
+from gnomon.domain.records import Body, RunClosed, RunOpened, Spend, Turn
 from gnomon.domain.views import Source
 
 BACKGROUND_PURPOSES = frozenset({"reflection", "executive"})
@@ -63,6 +62,7 @@ class ChildServices:
         ack = await self.stores.append(name, body, member=member, durable=durable)
         if isinstance(body, Turn) and member is not None:
             await self.turns.derive(member, body, ack.at)
+        if isinstance(body, Turn | RunClosed) and member is not None:
             await self.end_run(member)
         self.appended(name, body, ack)
         return ack
@@ -85,7 +85,8 @@ class ChildServices:
         on_text: Callable[[str], None],
     ) -> ModelReply:
         """Make a model call. Whether it is the operator's is decided here, from the runs that
-        are under way, and not by what the asking process says."""
+        are under way, and not by what the asking process says.
+        """
         open_run = self.runs.get(run) if run is not None else None
         purpose = self._purpose(request.purpose, open_run)
         return await self.broker.complete(
@@ -113,27 +114,3 @@ class ChildServices:
 
     def publish(self, event: Event) -> None:
         self.publish_event(event)
-
-
-class Background:
-    """Small writes that nobody waits for; all are waited for at the end."""
-
-    def __init__(self, failed: Callable[[BaseException], None]) -> None:
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._failed = failed
-
-    def run(self, work: Awaitable[object]) -> None:
-        async def to_the_end() -> None:
-            await work
-
-        task = asyncio.create_task(to_the_end())
-        self._tasks.add(task)
-        task.add_done_callback(self._done)
-
-    def _done(self, task: "asyncio.Task[None]") -> None:
-        self._tasks.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
-            self._failed(error)
-
-    async def drain(self) -> None:
-        await asyncio.gather(*self._tasks, return_exceptions=True)

@@ -4,28 +4,23 @@ Reached from the wiring alone: children ask over the pipe (`child_requests`), pe
 operations.
 """
 
-import contextlib
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
+from gnomon.disk import SYSTEM_DISK, Disk
 from gnomon.domain.instants import Millis, iso
 from gnomon.domain.ledgers import BODIES, Ack, Head, LedgerName
 from gnomon.domain.ports import Clock, Ledger
-from gnomon.domain.records import Body
+from gnomon.domain.records import AnchoredHead, Body
 from gnomon.home import AgentPaths, Home
+from gnomon.ledger.anchors import Anchors
 from gnomon.ledger.family import LedgerFamily
 from gnomon.ledger.file import LedgerFile
+from gnomon.ledger.places import key
 
-FILES: tuple[LedgerName, ...] = (
-    "decision-ledger",
-    "artifact-ledger",
-    "engagement-ledger",
-    "spend-ledger",
-    "observations",
-    "observations-imported",
-    "anchors",
-)
+OF_HOME: frozenset[LedgerName] = frozenset({"spend-ledger"})
+"""Ledgers of the home, whose anchors name no agent."""
 
 
 @dataclass
@@ -38,6 +33,7 @@ class Stores:
     files: dict[LedgerName, LedgerFile]
     sessions: LedgerFamily
     runs: LedgerFamily
+    anchors: Anchors
 
     def ledger(self, name: LedgerName, member: str | None = None) -> Ledger:
         """The ledger of a name; `session` and `run` need the member's id."""
@@ -46,8 +42,6 @@ class Stores:
                 return self.sessions.get(member)
             case "run", str():
                 return self.runs.get(member)
-            case ("session" | "run"), None:
-                raise KeyError(f"{name} needs an id")
             case _:
                 return self.files[name]
 
@@ -56,52 +50,102 @@ class Stores:
     ) -> Ack:
         return await self.ledger(name, member).append(body, durable=durable)
 
-    def heads(self) -> dict[str, Head]:
-        """For anchors: where each ledger file of this life ends."""
-        return {name: file.head for name, file in self.files.items() if name != "anchors"}
+    async def anchor(self, *, now: bool = False) -> None:
+        """Write down where every ledger ends: each hour when something changed, or now."""
+        heads = self._heads()
+        await (self.anchors.write(heads) if now else self.anchors.write_if_due(heads))
+
+    async def begin_segments(self) -> None:
+        """After the clock stepped back: times may start lower in each ledger's next file."""
+        for file in self.files.values():
+            await file.begin_segment()
+
+    async def reopen_closed(self) -> None:
+        """Try what a failed sync closed again; what verifies accepts lines again."""
+        for file in self.files.values():
+            if file.closed_because is not None:
+                await file.reopen_verified(self.journal)
+                self.journal(f"{file.name} was closed after a failure and is open again.")
 
     def journal(self, sentence: str) -> None:
         """One line of `journal.md`: what was done on its own, for people."""
-        journal(self.agent, self.clock.wall(), sentence)
+        journal(self.agent.journal, self.clock.wall(), sentence)
 
     async def close(self) -> None:
-        await self.sessions.close()
-        await self.runs.close()
-        for file in self.files.values():
-            await file.close()
+        """Close all; the last anchor first, so that a later start checks from there."""
+        try:
+            await self.anchor(now=True)
+        finally:
+            await self.sessions.close()
+            await self.runs.close()
+            for file in self.files.values():
+                await file.close()
+
+    def _heads(self) -> dict[str, Head]:
+        agent = self.agent.agent
+        heads = {
+            name if name in OF_HOME else key(agent, name): file.durable_head
+            for name, file in self.files.items()
+            if name != "anchors"
+        }
+        families = {**self.sessions.heads(), **self.runs.heads()}
+        return {**heads, **{key(agent, name): head for name, head in families.items()}}
 
 
-def journal(agent: AgentPaths, at: Millis, sentence: str) -> None:
+def journal(path: Path, at: Millis, sentence: str) -> None:
     """Append one dated line; whole lines only, whoever else writes."""
     line = f"- {iso(at)} {' '.join(sentence.split())}\n".encode("utf-8", "replace")
-    descriptor = os.open(agent.journal, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    with contextlib.closing(os.fdopen(descriptor, "wb", buffering=0)) as file:
-        file.write(line)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    try:
+        os.write(descriptor, line)
+    finally:
+        os.close(descriptor)
 
 
-def open_stores(home: Home, agent: AgentPaths, clock: Clock) -> Stores:
-    """Open every ledger; a torn tail is set aside with a journal line.
-
-    Raises LedgerCorruptError, naming file and line, when one cannot be trusted.
+def open_stores(home: Home, agent: AgentPaths, clock: Clock, disk: Disk = SYSTEM_DISK) -> Stores:
+    """Open every ledger, each checked from its last anchor; a torn tail is set aside with a
+    journal line. Raises LedgerCorruptError, naming file and line, when one cannot be trusted.
     """
-    said: Callable[[str], None] = lambda sentence: journal(agent, clock.wall(), sentence)  # noqa: E731
-    paths = {
-        "decision-ledger": agent.decision_ledger,
-        "artifact-ledger": agent.artifact_ledger,
-        "engagement-ledger": agent.engagement_ledger,
-        "spend-ledger": home.spend_ledger,
-        "observations": agent.observations,
-        "observations-imported": agent.observations_imported,
-        "anchors": home.anchors,
-    }
-    files: dict[LedgerName, LedgerFile] = {
-        name: LedgerFile.open(paths[name], name, BODIES[name], clock, said) for name in FILES
-    }
+
+    def said(sentence: str) -> None:
+        journal(agent.journal, clock.wall(), sentence)
+
+    def opened(path: Path, name: LedgerName, known: AnchoredHead | None) -> LedgerFile:
+        return LedgerFile.open(path, name, BODIES[name], clock, said, known=known, disk=disk)
+
+    anchor_file = opened(home.anchors, "anchors", None)
+    anchors = Anchors(anchor_file, clock)
+
+    def of_agent(path: Path, name: LedgerName) -> LedgerFile:
+        return opened(path, name, anchors.known(key(agent.agent, name)))
+
+    def family(folder: Path, name: LedgerName) -> LedgerFamily:
+        return LedgerFamily(
+            folder,
+            name,
+            BODIES[name],
+            clock,
+            said,
+            known=lambda member: anchors.known(key(agent.agent, member)),
+            disk=disk,
+        )
+
     return Stores(
         home=home,
         agent=agent,
         clock=clock,
-        files=files,
-        sessions=LedgerFamily(agent.sessions, "session", BODIES["session"], clock, said),
-        runs=LedgerFamily(agent.runs, "run", BODIES["run"], clock, said),
+        files={
+            "anchors": anchor_file,
+            "spend-ledger": opened(
+                home.spend_ledger, "spend-ledger", anchors.known("spend-ledger")
+            ),
+            "decision-ledger": of_agent(agent.decision_ledger, "decision-ledger"),
+            "artifact-ledger": of_agent(agent.artifact_ledger, "artifact-ledger"),
+            "engagement-ledger": of_agent(agent.engagement_ledger, "engagement-ledger"),
+            "observations": of_agent(agent.observations, "observations"),
+            "observations-imported": of_agent(agent.observations_imported, "observations-imported"),
+        },
+        sessions=family(agent.sessions, "session"),
+        runs=family(agent.runs, "run"),
+        anchors=anchors,
     )

@@ -29,8 +29,7 @@ class Tallies:
         except StateError:
             saved = Saved()
         ahead = (
-            saved.decisions.up_to_seq > decisions.head.seq
-            or saved.spend.up_to_seq > spend.head.seq
+            saved.decisions.up_to_seq > decisions.head.seq or saved.spend.up_to_seq > spend.head.seq
         )
         self._saved = Saved() if ahead else saved
 

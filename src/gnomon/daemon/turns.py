@@ -46,8 +46,7 @@ class Turns:
         newest = sorted(files, key=lambda path: path.stat().st_mtime_ns, reverse=True)
         names = dict.fromkeys(path.name.split(".", 1)[0] for path in newest)
         return [
-            conversations.view(self.conversation(name))
-            for name in list(names)[:SESSIONS_SHOWN]
+            conversations.view(self.conversation(name)) for name in list(names)[:SESSIONS_SHOWN]
         ]
 
     def messages(self, session: str) -> list[MessageView]:

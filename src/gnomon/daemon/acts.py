@@ -1,0 +1,175 @@
+"""What each operation does, over an open core. One method an operation, a few lines each."""
+
+import asyncio
+from collections.abc import Callable
+
+from gnomon.daemon import arguments as args
+from gnomon.daemon import memo
+from gnomon.daemon.core import Core
+from gnomon.daemon.status import status
+from gnomon.domain.errors import NeedsOperatorError
+from gnomon.domain.instants import SECOND, Millis, iso
+from gnomon.domain.views import (
+    Done,
+    Folder,
+    HistoryFound,
+    ImportRow,
+    LoginLink,
+    MessageView,
+    ModelOffer,
+    Report,
+    SessionView,
+    Status,
+    TurnReply,
+)
+from gnomon.gateway.authority import Authority
+from gnomon.gateway.operation import Nothing, Progress
+
+
+class Acts:
+    """`running` is null for a verb without a daemon: what only a daemon can do is refused."""
+
+    def __init__(self, core: Core, running: "Running | None" = None) -> None:
+        self._core = core
+        self._running = running
+
+    async def status(self, _: Nothing, __: Progress) -> Status:
+        running = self._running
+        return status(
+            self._core,
+            running=running is not None,
+            url=running.url if running else None,
+            next_tick_at=running.next_tick_at() if running else None,
+        )
+
+    # --- chat ----------------------------------------------------------------------------------
+
+    async def chat(self, asked: args.ChatTurn, progress: Progress) -> TurnReply:
+        core = self._core
+        core.seen("chat")
+        reply = await core.turns.take(
+            asked.text,
+            asked.session,
+            asked.reply_to,
+            core.broker.in_force.kind,
+            lambda part: progress(part) if isinstance(part, dict) else None,
+        )
+        core.stream.publish("chat", {"session": reply.session})
+        return reply
+
+    async def sessions(self, _: Nothing, __: Progress) -> list[SessionView]:
+        return self._core.turns.sessions()
+
+    async def messages(self, asked: args.OfSession, _: Progress) -> list[MessageView]:
+        return self._core.turns.messages(asked.session)
+
+    async def undo(self, asked: args.OfSession, _: Progress) -> Done:
+        self._core.seen("chat")
+        return await self._core.turns.undo(asked.session)
+
+    # --- history -------------------------------------------------------------------------------
+
+    async def found(self, _: Nothing, __: Progress) -> list[HistoryFound]:
+        return await asyncio.to_thread(self._core.history.found)
+
+    async def import_history(
+        self, asked: args.HistoryImport, progress: Progress
+    ) -> list[ImportRow]:
+        rows = await self._core.history.read(
+            asked.paths, asked.sources, dry_run=asked.dry_run, progress=progress
+        )
+        self._core.stream.publish("history", {"files": len(rows)})
+        return rows
+
+    async def report(self, asked: args.HistoryReport, _: Progress) -> Report:
+        return await self._core.history.report(asked.since, asked.project)
+
+    # --- folders -------------------------------------------------------------------------------
+
+    async def folders(self, _: Nothing, __: Progress) -> list[Folder]:
+        return list(self._core.folders.list())
+
+    async def add_folder(self, asked: args.FolderAdd, _: Progress) -> Done:
+        granted = self._core.folders.add(asked.path, writable=asked.writable)
+        how = "read and write" if granted.writable else "read"
+        return self._done(f"Its tools may {how} {granted.path}.")
+
+    async def remove_folder(self, asked: args.FolderRemove, _: Progress) -> Done:
+        taken = self._core.folders.remove(asked.path)
+        return self._done(f"Its tools may no longer reach {taken.path}.")
+
+    # --- models --------------------------------------------------------------------------------
+
+    async def offers(self, _: Nothing, __: Progress) -> list[ModelOffer]:
+        return await self._core.models.offers()
+
+    async def use_model(self, asked: args.ModelUse, _: Progress) -> Done:
+        detail = await self._core.models.use(asked, self._core.broker)
+        await self._core.world.model_changed()
+        return self._done(detail)
+
+    async def fetch_model(self, _: Nothing, progress: Progress) -> Done:
+        return self._done(await self._core.models.fetch(progress))
+
+    # --- the kernel ----------------------------------------------------------------------------
+
+    async def pause(self, asked: args.Pause, _: Progress) -> Done:
+        now = self._core.platform.clock.wall()
+        until = Millis(now + asked.for_seconds * SECOND) if asked.for_seconds is not None else None
+        self._core.memo.change(memo.paused(self._core.memo.facts, until))
+        words = "you resume it" if until is None else iso(until)
+        return self._done(f"Paused until {words}: no model calls, nothing shown.")
+
+    async def resume(self, _: Nothing, __: Progress) -> Done:
+        self._core.memo.change(memo.resumed(self._core.memo.facts))
+        return self._done("It goes on.")
+
+    async def stop(self, _: Nothing, __: Progress) -> Done:
+        if self._running is None:
+            raise NeedsOperatorError("Gnomon is not running.", next_step="`gnomon up` starts it.")
+        self._running.stop()
+        return Done(detail="It is ending in order.")
+
+    # --- the page ------------------------------------------------------------------------------
+
+    async def hidden(self, _: Nothing, __: Progress) -> list[str]:
+        return list(self._core.memo.facts.hidden_cards)
+
+    async def hide(self, asked: args.Card, _: Progress) -> Done:
+        self._core.memo.change(memo.with_card_hidden(self._core.memo.facts, asked.card))
+        return Done(detail=f"The card {asked.card} is put away.")
+
+    async def touch(self, _: Nothing, __: Progress) -> Done:
+        self._core.seen("dashboard")
+        return Done(detail="")
+
+    async def login_link(self, _: Nothing, __: Progress) -> LoginLink:
+        if self._running is None:
+            raise NeedsOperatorError("Gnomon is not running.", next_step="`gnomon up` starts it.")
+        return self._running.login_link(self._core.platform.clock.wall())
+
+    def _done(self, detail: str) -> Done:
+        """An act by the operator: in the journal, and told to open pages."""
+        self._core.stores.journal(f"You: {detail}")
+        self._core.say_status()
+        return Done(detail=detail)
+
+
+class Running:
+    """What only a daemon has: an address, a beat, an end."""
+
+    def __init__(
+        self,
+        url: str,
+        authority: Authority,
+        next_tick_at: Callable[[], Millis | None],
+        stop: Callable[[], None],
+    ) -> None:
+        self.url = url
+        self.next_tick_at = next_tick_at
+        self.stop = stop
+        self._authority = authority
+
+    def login_link(self, now: Millis) -> LoginLink:
+        secret, until = self._authority.open_link(now)
+        return LoginLink(url=f"{self.url}/login?t={secret}", expires_at=iso(until))

@@ -1,0 +1,233 @@
+"""One home, opened and wired. The one place that knows everyone.
+
+The daemon holds a core for as long as it runs; a CLI verb without a daemon holds one for as
+long as the verb takes. Processes are started when they are needed, here as there.
+"""
+
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+
+from gnomon import config as configuration
+from gnomon.brokers.folders import Folders, this_machine
+from gnomon.brokers.model import ModelBroker
+from gnomon.brokers.model_budget import Limits
+from gnomon.brokers.model_gate import BrokerState, Surroundings
+from gnomon.brokers.tool import ToolBroker, ToolGrant
+from gnomon.brokers.tool_hosts import ToolHosts
+from gnomon.config import Config
+from gnomon.daemon.background import Background
+from gnomon.daemon.child_requests import ChildRequests
+from gnomon.daemon.create import ensure_home, ensure_manifest
+from gnomon.daemon.history import History
+from gnomon.daemon.memo import Memo
+from gnomon.daemon.models_in_force import ModelsInForce
+from gnomon.daemon.platform import ChildProcess, Platform
+from gnomon.daemon.presence import Presence, Sign
+from gnomon.daemon.residency import Residency
+from gnomon.daemon.resident_world import ResidentWorld
+from gnomon.daemon.self_state import SelfStateFile
+from gnomon.daemon.services import ChildServices
+from gnomon.daemon.stores import Stores, open_stores
+from gnomon.daemon.tallies import Tallies
+from gnomon.daemon.turns import Turns
+from gnomon.domain.errors import GnomonError
+from gnomon.domain.instants import MINUTE, iso
+from gnomon.domain.manifest import Manifest
+from gnomon.domain.records import Spend
+from gnomon.gateway.stream import Stream
+from gnomon.home import AgentPaths, Home
+from gnomon.scaffold.defaults import packaged_defaults
+from gnomon.scaffold.versions import Scaffold
+from gnomon.trust.jail import Grants
+from gnomon.trust.roles import check_op
+
+RESIDENT_MODULE = "gnomon.resident.main"
+NEAR_MINUTES = 30
+"""How lately the operator must have been here for a broken model to be tried again."""
+FOREVER = "you resume it"
+
+
+@dataclass
+class Core:
+    """Everything of one agent. Made by `open_core` alone."""
+
+    home: Home
+    agent: AgentPaths
+    platform: Platform
+    config: Config
+    manifest: Manifest
+    stores: Stores
+    memo: Memo
+    stream: Stream
+    tallies: Tallies
+    self_state: SelfStateFile
+    background: Background
+    folders: Folders
+    presence: Presence
+    models: ModelsInForce = field(init=False)
+    broker: ModelBroker = field(init=False)
+    tools: ToolBroker = field(init=False)
+    history: History = field(init=False)
+    turns: Turns = field(init=False)
+    residency: Residency = field(init=False)
+    world: ResidentWorld = field(init=False)
+    services: ChildServices = field(init=False)
+
+    def __post_init__(self) -> None:
+        platform, config = self.platform, self.config
+        self.models = ModelsInForce(self.home, config, platform)
+        self.broker = ModelBroker(
+            clock=platform.clock,
+            limits=Limits(
+                usd_per_day=config.budget.usd_per_day,
+                tokens_per_day=config.budget.tokens_per_day,
+                max_duty_cycle=config.kernel.max_duty_cycle,
+            ),
+            in_force=self.models.in_force(),
+            record=self._record_spend,
+            permit=check_op,
+            around=Surroundings(
+                paused=self.paused_until,
+                operator_present=lambda: self.is_near(NEAR_MINUTES),
+                say=self._say_once,
+            ),
+            state=self.memo.load("model-broker.json", BrokerState),
+        )
+        self.history = History(self.home, self.agent, self.stores, platform)
+        self.tools = ToolBroker(
+            ToolHosts(platform.start_tool_host, platform.clock),
+            self._grant,
+            lambda: config.improve.autonomy,
+            self.history.recall,
+        )
+        self.residency = Residency(
+            self._start_resident, platform.clock.monotonic, self._resident_failed
+        )
+        self.turns = Turns(self.stores, platform.ids, self.residency.ask)
+        self.services = ChildServices(
+            stores=self.stores,
+            broker=self.broker,
+            tools=self.tools,
+            turns=self.turns,
+            recall_search=self.history.recall,
+            put_self_state=self.self_state.put,
+            publish_event=lambda event: self.stream.publish("event", event),
+            appended=lambda name, body, ack: None,
+        )
+        self.world = ResidentWorld(
+            config=config,
+            stores=self.stores,
+            scaffold=Scaffold(
+                self.agent.scaffold,
+                self.agent.scaffold_versions,
+                self.agent.state / "scaffold-seen.json",
+                packaged_defaults(),
+            ),
+            broker=self.broker,
+            residency=self.residency,
+            presence=lambda: self.presence,
+            is_paused=self.memo.facts_paused,
+            power_bound=platform.power_bound,
+            say=self.say_status,
+            manifest=self.manifest,
+        )
+
+    # --- presence and pause --------------------------------------------------------------------
+
+    def seen(self, sign: Sign) -> None:
+        """The operator was here."""
+        self.presence = self.presence.seen(self.platform.clock.wall(), sign)
+
+    def is_near(self, minutes: int) -> bool:
+        return self.platform.clock.wall() - self.presence.last_at <= minutes * MINUTE
+
+    def paused_until(self) -> str | None:
+        """Until when, in words or as an instant; None when it runs."""
+        if not self.memo.facts_paused(self.platform.clock.wall()):
+            return None
+        until = self.memo.facts.paused_until
+        return FOREVER if until is None else iso(until)
+
+    def say_status(self) -> None:
+        self.stream.publish("status", {"ticks": self.tallies.decisions.ticks})
+
+    # --- what the parts call back --------------------------------------------------------------
+
+    def _grant(self, agent: str) -> ToolGrant:
+        return ToolGrant(
+            tools=frozenset(self.manifest.tools),
+            workspace=self.agent.workspace,
+            folders=self.folders.in_force(),
+        )
+
+    def _record_spend(self, spend: Spend) -> None:
+        self.services.note_spend(spend)
+        self.background.run(self.stores.append("spend-ledger", spend, durable=False))
+        self.memo.save("model-broker.json", self.broker.snapshot(), durable=False)
+
+    def _say_once(self, error: GnomonError) -> None:
+        self.stores.journal(f"Background work holds back: {error}")
+        self.say_status()
+
+    def _resident_failed(self, code: str, detail: str) -> None:
+        self.stores.journal(f"The resident: {code}: {detail}")
+        self.say_status()
+
+    async def _start_resident(self) -> ChildProcess:
+        argument = self.world.spawn_argument(
+            self.platform.clock.wall(),
+            self.self_state.load(),
+            self.tallies.decisions.last_reflection_no,
+        )
+        return await self.platform.start_child(
+            "resident",
+            RESIDENT_MODULE,
+            argument,
+            Grants(),
+            serve=ChildRequests("resident", self.services),
+        )
+
+
+@asynccontextmanager
+async def open_core(home: Home, agent_id: str, platform: Platform) -> AsyncGenerator[Core]:
+    """Open a home whose lock is held; close it in order.
+
+    Raises HomeError, ConfigError, LedgerCorruptError: each says what to do.
+    """
+    agent = home.agent(agent_id)
+    ensure_home(home, agent)
+    config = configuration.load(home.config, platform.environ)
+    clock = platform.clock
+    stores = open_stores(home, agent, clock, platform.disk)
+    async with AsyncExitStack() as stack:
+        stack.push_async_callback(stores.close)
+        memo = Memo(agent.state)
+        core = Core(
+            home=home,
+            agent=agent,
+            platform=platform,
+            config=config,
+            manifest=ensure_manifest(agent),
+            stores=stores,
+            memo=memo,
+            stream=Stream(clock.wall),
+            tallies=Tallies(
+                agent.state, stores.files["decision-ledger"], stores.files["spend-ledger"]
+            ),
+            self_state=SelfStateFile(agent, stores.journal),
+            background=Background(lambda error: stores.journal(f"A write failed: {error}")),
+            folders=Folders(
+                memo.loader("folders.json"),
+                memo.saver("folders.json"),
+                lambda: this_machine(home.root),
+            ),
+            presence=Presence(last_at=clock.wall(), last_sign="command"),
+        )
+        stack.push_async_callback(core.background.drain)
+        stack.callback(core.tallies.save)
+        stack.push_async_callback(core.history.close)
+        stack.push_async_callback(core.broker.close)
+        stack.push_async_callback(core.tools.close)
+        stack.push_async_callback(core.residency.stop, "the gateway ends")
+        yield core

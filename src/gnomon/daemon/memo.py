@@ -1,0 +1,81 @@
+"""An agent's small persisted facts: `state/*.json`, each read once and written whole."""
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from gnomon.daemon.remembered import Remembered
+from gnomon.domain.canonical import canonical
+from gnomon.domain.instants import Millis
+from gnomon.gateway.authority import Session
+from gnomon.statefile import read_state, write_atomic, write_state
+
+T = TypeVar("T")
+
+FACTS = "gateway.json"
+
+
+class Memo:
+    """`facts` are the gateway's own. A damaged file raises StateError: pausing, for one, must
+    not be forgotten in silence.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.facts = self.load(FACTS, Remembered) or Remembered()
+
+    def load(self, name: str, type_: type[T]) -> T | None:
+        return read_state(self._folder / name, type_)
+
+    def save(self, name: str, value: object, *, durable: bool = True) -> None:
+        """Replace a file. `durable=False`: whole or not at all, but not synced; for counters
+        that a crash of the machine may set back by a call.
+        """
+        if durable:
+            write_state(self._folder / name, value)
+            return
+        temporary = self._folder / f".{name}.tmp"
+        temporary.write_bytes(canonical(value) + b"\n")
+        os.replace(temporary, self._folder / name)  # noqa: PTH105 - its own call is the point
+
+    def change(self, facts: Remembered) -> None:
+        """Take new facts, on the disk first."""
+        if facts != self.facts:
+            self.save(FACTS, facts)
+            self.facts = facts
+
+    def keep_browsers(self, sessions: Sequence[Session]) -> None:
+        self.change(msgspec.structs.replace(self.facts, browser_sessions=tuple(sessions)))
+
+    def facts_paused(self, now: Millis) -> bool:
+        return self.facts.is_paused(now)
+
+    def loader(self, name: str) -> Callable[[], bytes | None]:
+        """For owners of their own format: the bytes of a file, or None."""
+        path = self._folder / name
+
+        def load() -> bytes | None:
+            return path.read_bytes() if path.exists() else None
+
+        return load
+
+    def saver(self, name: str) -> Callable[[bytes], None]:
+        path = self._folder / name
+        return lambda data: write_atomic(path, data)
+
+
+def paused(facts: Remembered, until: Millis | None) -> Remembered:
+    """Pure: paused, until an instant or until resumed."""
+    return msgspec.structs.replace(facts, paused=True, paused_until=until)
+
+
+def resumed(facts: Remembered) -> Remembered:
+    return msgspec.structs.replace(facts, paused=False, paused_until=None)
+
+
+def with_card_hidden(facts: Remembered, card: str) -> Remembered:
+    hidden = tuple(dict.fromkeys([*facts.hidden_cards, card]))
+    return msgspec.structs.replace(facts, hidden_cards=hidden)

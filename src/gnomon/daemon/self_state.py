@@ -1,0 +1,28 @@
+"""The resident's self-state file: put by the resident, kept by the gateway."""
+
+from collections.abc import Callable
+
+from gnomon.domain.errors import StateError
+from gnomon.domain.json_value import Json
+from gnomon.home import AgentPaths
+from gnomon.statefile import read_state, write_state
+
+
+class SelfStateFile:
+    """A file that cannot be read is moved aside and said; the resident then begins afresh."""
+
+    def __init__(self, agent: AgentPaths, journal: Callable[[str], None]) -> None:
+        self._path = agent.self_state
+        self._journal = journal
+
+    def load(self) -> Json:
+        try:
+            return read_state(self._path, object)  # pyright: ignore[reportReturnType]
+        except StateError as error:
+            aside = self._path.with_suffix(".json.damaged")
+            self._path.rename(aside)
+            self._journal(f"The self-state was damaged and moved to {aside.name}: {error.message}")
+            return None
+
+    def put(self, value: Json) -> None:
+        write_state(self._path, value)

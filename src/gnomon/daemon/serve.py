@@ -1,0 +1,97 @@
+"""The daemon: take the home, bind, wire, live, end in order."""
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import Callable
+
+from gnomon.daemon.acts import Acts, Running
+from gnomon.daemon.core import Core, open_core
+from gnomon.daemon.create import ensure_home
+from gnomon.daemon.life import Life
+from gnomon.daemon.operations import table
+from gnomon.daemon.platform import Platform
+from gnomon.gateway.authority import Authority, digest
+from gnomon.gateway.listen import Listener, listen
+from gnomon.gateway.operation import Operation
+from gnomon.gateway.wiring import Wiring
+from gnomon.home import Home
+from gnomon.lock import HomeLock
+
+Ready = Callable[[dict[str, object]], None]
+
+
+async def serve(
+    home: Home, agent: str, port: int | None, platform: Platform, ready: Ready, began: float
+) -> None:
+    """Run until SIGTERM, SIGINT or `kernel.stop`. `began` is when the process began, on the
+    monotonic clock; `ready` hears the address once it answers.
+
+    Raises HomeLockedError, HomeError, ConfigError, LedgerCorruptError, UsageError (port).
+    """
+    ensure_home(home, home.agent(agent))
+    lock = HomeLock.acquire(home.lock, pid=os.getpid())
+    try:
+        async with open_core(home, agent, platform) as core:
+            stopping = asyncio.Event()
+            _end_on_signals(stopping)
+            operations: dict[str, Operation] = {}
+            authority = _authority(core)
+            listener = await listen(
+                Wiring(operations, authority, core.stream, platform.clock),
+                core.config.gateway.port if port is None else port,
+            )
+            try:
+                await _live(core, listener, lock, authority, operations, stopping, ready, began)
+            finally:
+                await listener.close()
+    finally:
+        lock.release()
+
+
+async def _live(
+    core: Core,
+    listener: Listener,
+    lock: HomeLock,
+    authority: Authority,
+    operations: dict[str, Operation],
+    stopping: asyncio.Event,
+    ready: Ready,
+    began: float,
+) -> None:
+    life = Life(core)
+    running = Running(listener.url, authority, life.next_tick_at, stopping.set)
+    operations.update(table(core, Acts(core, running)))
+    await life.begin()
+    try:
+        lock.tell(pid=os.getpid(), url=listener.url)
+        link = running.login_link(core.platform.clock.wall())
+        ready(
+            {
+                "ready": True,
+                "url": listener.url,
+                "pid": os.getpid(),
+                "seconds": round(time.monotonic() - began, 3),
+                "login": link.url,
+            }
+        )
+        await stopping.wait()
+    finally:
+        await life.end()
+
+
+def _authority(core: Core) -> Authority:
+    """Browsers that were let in stay in across restarts; only hashes are kept."""
+    token = core.home.operator_token.read_text(encoding="ascii").strip()
+    return Authority(
+        operator_sha256=digest(token),
+        keep=core.memo.keep_browsers,
+        sessions=core.memo.facts.browser_sessions,
+    )
+
+
+def _end_on_signals(stopping: asyncio.Event) -> None:
+    loop = asyncio.get_running_loop()
+    for sign in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(sign, stopping.set)

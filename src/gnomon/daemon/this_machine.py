@@ -1,0 +1,24 @@
+"""The real platform: this machine's clocks, its disk, and jailed processes on it."""
+
+import os
+from functools import partial
+
+from gnomon.brokers.tool_hosts import start_in_jail
+from gnomon.clock import SystemClock, SystemIds
+from gnomon.daemon.platform import Platform
+from gnomon.daemon.power import power_bound
+from gnomon.trust import jail
+
+
+def this_machine(*, allow_unjailed: bool = False) -> Platform:
+    """`allow_unjailed` is the operator's word for systems that have no jail."""
+    clock = SystemClock()
+    return Platform(
+        clock=clock,
+        ids=SystemIds(clock),
+        environ=os.environ,
+        start_child=partial(jail.start, allow_unjailed=allow_unjailed),
+        start_tool_host=start_in_jail,
+        jail_level=jail.available_level,
+        power_bound=power_bound,
+    )
