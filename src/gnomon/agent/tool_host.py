@@ -27,6 +27,7 @@ _CODES: dict[int, FaultCode] = {
     errno.EISDIR: "NOT_A_FILE",
     errno.ENXIO: "NOT_A_FILE",
     errno.ENOTDIR: "NOT_A_FOLDER",
+    errno.EEXIST: "NOT_A_FOLDER",  # a file stands where a folder was to be made
     errno.EACCES: "DENIED",
     errno.EPERM: "DENIED",
     errno.EROFS: "DENIED",
