@@ -13,8 +13,9 @@ from pathlib import Path
 import msgspec
 
 from gnomon.brokers.folder_rules import HOME_KEYS, KEY_NAMES, Machine, refusal
-from gnomon.domain.errors import HomeError, UsageError
+from gnomon.domain.errors import StateError, UsageError
 from gnomon.domain.views import Folder
+from gnomon.statefile import read_state, write_state
 
 FIRST_USER_ID = 1000
 """Ids from here are people's (Debian, Fedora, Arch); so is 0."""
@@ -22,34 +23,23 @@ LOOK_DEPTH = 3
 LOOK_ENTRIES = 5_000
 """How deep, and at how many entries, a folder is searched for keys before it is granted."""
 
-Load = Callable[[], bytes | None]
-Save = Callable[[bytes], None]
 
+class Granted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The state file: every grant, in the order of its path."""
 
-class _Stored(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     folders: tuple[Folder, ...] = ()
 
 
 class Folders:
-    """The grants. `load` and `save` keep them in a state file; `machine` says what to refuse."""
+    """The grants of one agent, in the state file `path`. `machine` says what to refuse."""
 
-    def __init__(self, load: Load, save: Save, machine: Callable[[], Machine]) -> None:
-        self._load = load
-        self._save = save
+    def __init__(self, path: Path, machine: Callable[[], Machine]) -> None:
+        self._path = path
         self._machine = machine
 
     def list(self) -> tuple[Folder, ...]:
-        """Every grant, in the order of its path. Raises HomeError when the file is damaged."""
-        data = self._load()
-        if data is None:
-            return ()
-        try:
-            return msgspec.json.decode(data, type=_Stored).folders
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise HomeError(
-                f"The list of granted folders is damaged: {error}.",
-                next_step="Remove state/folders.json of the agent and grant them again.",
-            ) from error
+        """Every grant, in the order of its path. Raises StateError when the file is damaged."""
+        return (read_state(self._path, Granted) or Granted()).folders
 
     def add(self, path: str, *, writable: bool = False) -> Folder:
         """Grant a folder; granting it again changes whether it may be written.
@@ -82,14 +72,14 @@ class Folders:
         """The grants that still name what they named. Nothing when the list is damaged."""
         try:
             folders = self.list()
-        except HomeError:
+        except StateError:
             return ()  # fail closed; `folders list` and doctor name the damage
         machine = self._machine()
         return tuple(f for f in folders if _still_is(Path(f.path), machine))
 
     def _keep(self, *folders: Folder) -> None:
         ordered = tuple(sorted(folders, key=lambda folder: folder.path))
-        self._save(msgspec.json.format(msgspec.json.encode(_Stored(folders=ordered))) + b"\n")
+        write_state(self._path, Granted(folders=ordered))
 
 
 def this_machine(gnomon_home: Path) -> Machine:
