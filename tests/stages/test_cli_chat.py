@@ -11,7 +11,7 @@ from gnomon.cli.output import Output
 from gnomon.domain.errors import ModelTimeoutError
 from gnomon.domain.json_value import Fields
 from gnomon.domain.views import Done, MessageView, SessionView, Source, TurnReply
-from gnomon.testing.cli import FakeConnection, run_cli
+from tests.fake_gnomon import FakeConnection, run_cli
 from tests.stages.test_cli_verbs import STATUS
 
 SOURCE = Source(

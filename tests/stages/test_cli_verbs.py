@@ -33,7 +33,7 @@ from gnomon.domain.views import (
     TokenCounts,
     Verification,
 )
-from gnomon.testing.cli import FakeConnection, run_cli
+from tests.fake_gnomon import FakeConnection, run_cli
 
 STATUS = Status(
     running=True,

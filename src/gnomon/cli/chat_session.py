@@ -6,7 +6,8 @@ from typing import TypeAlias
 
 from gnomon.cli import asks
 from gnomon.cli.connection import Connection
-from gnomon.cli.output import Line, Output
+from gnomon.cli.line import Line
+from gnomon.cli.output import Output
 from gnomon.cli.render import cost_lines, model_lines, reply_lines, session_lines
 from gnomon.cli.terminal_text import one_line
 from gnomon.domain.errors import GnomonError

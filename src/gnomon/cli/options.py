@@ -9,7 +9,8 @@ import typer
 
 from gnomon.cli.asks import Ask
 from gnomon.cli.connection import Connect, Connection, OnPart
-from gnomon.cli.output import Line, Output
+from gnomon.cli.line import Line
+from gnomon.cli.output import Output
 from gnomon.domain.json_value import Fields
 from gnomon.home import Home, default_home
 

@@ -6,14 +6,14 @@ import os
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TextIO
+from typing import Any, TextIO
 
 import msgspec
 
+from gnomon.cli.line import Line, Style
 from gnomon.cli.terminal_text import clean
 from gnomon.domain.errors import GnomonError
 
-Style = Literal["plain", "heading", "good", "bad", "warn", "faint"]
 CODES: dict[Style, str] = {
     "plain": "",
     "heading": "\x1b[1m",
@@ -23,14 +23,6 @@ CODES: dict[Style, str] = {
     "faint": "\x1b[2m",
 }
 RESET = "\x1b[0m"
-
-
-@dataclass(frozen=True)
-class Line:
-    """A line of output. `text` is cleaned when it is printed, not before."""
-
-    text: str = ""
-    style: Style = "plain"
 
 
 @dataclass(frozen=True)

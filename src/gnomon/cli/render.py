@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from gnomon.cli.output import Line
+from gnomon.cli.line import Line
 from gnomon.cli.terminal_text import one_line
 from gnomon.domain import views
 

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from gnomon.cli import asks
+from gnomon.cli.line import Line
 from gnomon.cli.options import (
     AgentOption,
     HomeOption,
@@ -13,7 +14,6 @@ from gnomon.cli.options import (
     invocation,
     note_options,
 )
-from gnomon.cli.output import Line
 from gnomon.cli.render import folder_lines
 
 

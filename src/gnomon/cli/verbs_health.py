@@ -5,8 +5,8 @@ from typing import Annotated
 import typer
 
 from gnomon.cli import asks
+from gnomon.cli.line import Line
 from gnomon.cli.options import AgentOption, HomeOption, JsonOption, invocation
-from gnomon.cli.output import Line
 from gnomon.cli.render import diagnosis_lines, verification_lines
 
 FOUND_A_FAULT = 1

@@ -10,8 +10,8 @@ import typer
 from gnomon.cli import asks
 from gnomon.cli.connection import answers, read_lock
 from gnomon.cli.durations import parse_duration, spoken
+from gnomon.cli.line import Line
 from gnomon.cli.options import AgentOption, HomeOption, Invocation, JsonOption, invocation
-from gnomon.cli.output import Line
 from gnomon.cli.render import status_lines
 from gnomon.domain.errors import GnomonError, NeedsOperatorError
 from gnomon.domain.views import Done

@@ -5,8 +5,8 @@ from typing import Annotated
 import typer
 
 from gnomon.cli import asks
+from gnomon.cli.line import Line
 from gnomon.cli.options import AgentOption, HomeOption, JsonOption, invocation
-from gnomon.cli.output import Line
 from gnomon.cli.progress import Progress
 from gnomon.cli.render import model_lines
 from gnomon.cli.verbs_folders import note_options_of_group

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from io import StringIO
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from gnomon.cli.asks import Ask
 from gnomon.cli.connection import Connection, OnPart
@@ -40,7 +40,7 @@ class FakeConnection:
             answer = answer(arguments)
         if isinstance(answer, BaseException):
             raise answer
-        return answer
+        return cast("R", answer)
 
     def close(self) -> None:
         self.closed += 1
