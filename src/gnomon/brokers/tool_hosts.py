@@ -7,8 +7,7 @@ repeated: what it did by then is unknown, and only the agent can look.
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Protocol, cast
+from typing import Protocol
 
 import msgspec
 
@@ -17,7 +16,6 @@ from gnomon.agent.places import HostArgument
 from gnomon.domain.errors import PipeError
 from gnomon.domain.json_value import Fields, Json
 from gnomon.domain.ports import Clock
-from gnomon.trust import jail
 
 MAX_STARTS = 2
 IDLE_SECONDS = 300.0
@@ -38,17 +36,6 @@ class Host(Protocol):
 
 
 StartHost = Callable[[HostArgument], Awaitable[Host]]
-
-
-async def start_in_jail(argument: HostArgument) -> Host:
-    """The real one: it sees the workspace and the granted folders, and nothing else of ours."""
-    writable = tuple(Path(f.path) for f in argument.folders if f.writable)
-    grants = jail.Grants(
-        read=tuple(Path(f.path) for f in argument.folders if not f.writable),
-        write=(Path(argument.workspace), *writable),
-    )
-    fields = cast(Fields, msgspec.to_builtins(argument))
-    return await jail.start("tool-host", "gnomon.agent.tool_host", fields, grants, serve=None)
 
 
 @dataclass

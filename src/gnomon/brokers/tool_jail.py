@@ -1,0 +1,22 @@
+"""Starting a real tool host: what its jail shows it, and nothing else of ours."""
+
+from pathlib import Path
+from typing import cast
+
+import msgspec
+
+from gnomon.agent.places import HostArgument
+from gnomon.brokers.tool_hosts import Host
+from gnomon.domain.json_value import Fields
+from gnomon.trust import jail
+
+
+async def start_in_jail(argument: HostArgument) -> Host:
+    """A tool host that sees the workspace and the granted folders. Raises JailError."""
+    writable = tuple(Path(f.path) for f in argument.folders if f.writable)
+    grants = jail.Grants(
+        read=tuple(Path(f.path) for f in argument.folders if not f.writable),
+        write=(Path(argument.workspace), *writable),
+    )
+    fields = cast(Fields, msgspec.to_builtins(argument))
+    return await jail.start("tool-host", "gnomon.agent.tool_host", fields, grants, serve=None)

@@ -1,0 +1,293 @@
+"""The tool broker: decides every call, and keeps one host a run."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from gnomon.agent.outcome import Outcome
+from gnomon.agent.places import HostArgument
+from gnomon.agent.remote_tools import RemoteTools
+from gnomon.brokers.tool import SLACK_SECONDS, ToolBroker, ToolGrant, quotes, seconds
+from gnomon.brokers.tool_hosts import IDLE_SECONDS, ToolHosts
+from gnomon.domain.errors import JailError, PipeError
+from gnomon.domain.json_value import Fields, Json
+from gnomon.domain.messages import ToolCall
+from gnomon.domain.policy import AUTONOMIES, Autonomy
+from gnomon.domain.views import Folder, Source
+from gnomon.testing.agent import Answering, FakeHost, StillClock
+
+SOURCE = Source(
+    source="claude-code", session="s1", at="2026-05-24T18:00:00.000Z", path="/h/a.jsonl", line=7,
+    quote="Run it twice.",
+)  # fmt: skip
+GONE = PipeError("The other process closed the pipe.")
+
+
+def call(name: str = "shell", **arguments: object) -> ToolCall:
+    given = arguments or ({"command": "ls"} if name == "shell" else {"path": "a"})
+    return ToolCall(id="1", name=name, arguments=msgspec.json.encode(given).decode())
+
+
+@dataclass
+class World:
+    """A broker with fake hosts; `answers` is what each new host answers."""
+
+    answers: list[Answering] = field(default_factory=list)
+    hosts: list[FakeHost] = field(default_factory=list)
+    clock: StillClock = field(default_factory=StillClock)
+    autonomy: Autonomy = "full"
+    tools: frozenset[str] = frozenset({"read", "shell", "recall"})
+    folders: tuple[Folder, ...] = ()
+    failing: JailError | None = None
+    starting: Callable[[], Awaitable[object]] | None = None
+
+    def __post_init__(self) -> None:
+        self.tool_hosts = ToolHosts(self._start, self.clock)
+        self.broker = ToolBroker(self.tool_hosts, self._grant, lambda: self.autonomy, self._recall)
+
+    async def _start(self, argument: HostArgument) -> FakeHost:
+        if self.starting is not None:
+            await self.starting()
+        if self.failing is not None:
+            raise self.failing
+        host = FakeHost(argument, self.answers.pop(0) if self.answers else "ok")
+        self.hosts.append(host)
+        return host
+
+    def _grant(self, agent: str) -> ToolGrant:
+        assert agent == "a1"
+        return ToolGrant(self.tools, Path("/w"), self.folders)
+
+    async def _recall(self, query: str, limit: int) -> tuple[Source, ...]:
+        return (SOURCE,) * limit if query == "flaky" else ()
+
+    async def run(self, wanted: ToolCall, run: str = "r1") -> Outcome:
+        return await asyncio.wait_for(self.broker.run("resident", run, "a1", wanted), 10)
+
+
+async def test_a_call_runs_in_the_runs_own_host_started_when_first_needed():
+    world = World()
+    assert world.hosts == []
+    assert await world.run(call()) == Outcome(text="ok")
+    await world.run(call("read"))
+    assert len(world.hosts) == 1
+    assert world.hosts[0].argument == HostArgument(workspace="/w")
+    assert world.hosts[0].requests == [
+        {"name": "shell", "arguments": {"command": "ls"}},
+        {"name": "read", "arguments": {"path": "a"}},
+    ]
+    await world.run(call(), run="r2")
+    assert len(world.hosts) == 2
+
+
+async def test_first_calls_at_the_same_time_share_one_host():
+    world = World()
+    world.starting = lambda: asyncio.sleep(0)
+    await asyncio.gather(*(world.run(call()) for _ in range(5)))
+    assert len(world.hosts) == 1
+
+
+async def test_a_tool_that_the_manifest_does_not_grant_is_not_there():
+    world = World(tools=frozenset({"read"}))
+    for name in ("shell", "write", "format_disk", ""):
+        refused = await world.run(call(name))
+        assert refused == Outcome(text="Tool not found.", error="tool-not-found")
+    assert world.hosts == []
+
+
+async def test_arguments_are_checked_before_anything_starts():
+    world = World()
+    bad = ToolCall(id="1", name="shell", arguments='{"cmd":"ls"}')
+    assert (await world.run(bad)).error == "INVALID_ARGUMENTS"
+    assert world.hosts == []
+
+
+async def test_policy_denies_every_role_but_the_resident_and_unknown_autonomies():
+    world = World()
+    for role in ("refiner", "client", "tool-host", "nobody"):
+        refused = await world.broker.run(role, "r1", "a1", call())
+        assert refused.error == "DENIED"
+    world.autonomy = "unheard-of"
+    assert (await world.run(call())).error == "DENIED"
+    assert world.hosts == []
+
+
+async def test_what_policy_holds_is_denied_with_its_reason(monkeypatch: pytest.MonkeyPatch):
+    from gnomon.brokers import tool
+
+    world = World()
+    monkeypatch.setattr(tool, "policy", lambda *_: "hold")
+    assert await world.run(call()) == Outcome(
+        text="This needs the owner's approval.", error="DENIED"
+    )
+    assert world.hosts == []
+
+
+@pytest.mark.parametrize("autonomy", AUTONOMIES)
+async def test_workspace_tools_run_at_every_autonomy(autonomy: Autonomy):
+    world = World(autonomy=autonomy)
+    assert (await world.run(call())).error is None
+
+
+async def test_recall_answers_dated_quotes_without_a_host():
+    world = World()
+    found = await world.run(call("recall", query="flaky", limit=2))
+    line = "2026-05-24T18:00:00.000Z claude-code (/h/a.jsonl:7)\nRun it twice."
+    assert found == Outcome(text=f"{line}\n\n{line}")
+    assert (await world.run(call("recall", query="nothing"))).text == "[nothing found]"
+    assert world.hosts == []
+
+
+def test_a_quote_without_a_date_or_a_file_says_so():
+    bare = Source(source="codex", session="s9", at=None, path=None, line=None, quote="Yes.")
+    assert quotes((bare,)) == "undated codex (s9)\nYes."
+
+
+async def test_a_host_that_died_is_started_again_once_and_its_call_is_not_repeated():
+    world = World(answers=[GONE, GONE, "never"])
+    first = await world.run(call())
+    assert first.error == "TOOL_DIED"
+    assert "unknown" in first.text
+    assert len(world.hosts) == 1
+    assert world.hosts[0].stopped.is_set()
+    assert (await world.run(call())).error == "TOOL_DIED"
+    third = await world.run(call())
+    assert third == Outcome(text="The tool host died twice in this run.", error="TOOL_DIED")
+    assert len(world.hosts) == 2
+    assert (await world.run(call(), run="r2")).text == "never", "another run has its own"
+
+
+async def test_a_host_that_does_not_answer_is_ended(monkeypatch: pytest.MonkeyPatch):
+    from gnomon.brokers import tool
+
+    async def hang(_: Fields) -> str:
+        await asyncio.Event().wait()
+        return "never"
+
+    monkeypatch.setattr(tool, "CALL_SECONDS", 0.05)
+    world = World(answers=[hang])
+    late = await world.run(call("read"))
+    assert late.error == "TIMEOUT"
+    assert world.hosts[0].stopped.is_set()
+    assert (await world.run(call("read"))).text == "ok"
+
+
+def test_a_shell_command_has_its_own_time_and_some_slack():
+    assert seconds("shell", {"command": "x", "timeout_seconds": 300}) == 300 + SLACK_SECONDS
+    assert seconds("shell", {"command": "x"}) == 120 + SLACK_SECONDS
+    assert seconds("read", {"path": "x"}) == 60
+
+
+async def test_the_end_of_a_run_ends_its_host_and_only_its():
+    world = World()
+    await world.run(call())
+    await world.run(call(), run="r2")
+    await world.broker.end_run("r1")
+    await world.broker.end_run("never-began")
+    assert [host.stopped.is_set() for host in world.hosts] == [True, False]
+    await world.broker.close()
+    assert world.hosts[1].stopped.is_set()
+    assert len(world.tool_hosts) == 0
+
+
+async def test_a_call_under_way_at_the_end_of_its_run_starts_nothing_new():
+    stopped = asyncio.Event()
+
+    async def until_stopped(_: Fields) -> PipeError:
+        await stopped.wait()
+        return GONE
+
+    world = World(answers=[until_stopped])
+    under_way = asyncio.create_task(world.run(call()))
+    while not world.hosts or not world.hosts[0].requests:
+        await asyncio.sleep(0)
+    await world.broker.end_run("r1")
+    stopped.set()
+    assert (await under_way).error == "TOOL_DIED"
+    assert len(world.hosts) == 1
+
+
+async def test_an_idle_host_is_ended_and_a_busy_one_is_not():
+    go = asyncio.Event()
+
+    async def waits(_: Fields) -> str:
+        await go.wait()
+        return "late"
+
+    world = World(answers=["ok", waits])
+    await world.run(call(), run="idle")
+    busy = asyncio.create_task(world.run(call(), run="busy"))
+    while len(world.hosts) < 2 or not world.hosts[1].requests:
+        await asyncio.sleep(0)
+    world.clock.now += IDLE_SECONDS - 1
+    await world.broker.end_idle()
+    assert not world.hosts[0].stopped.is_set()
+    world.clock.now += 1
+    await world.broker.end_idle()
+    assert [host.stopped.is_set() for host in world.hosts] == [True, False]
+    go.set()
+    assert (await busy).text == "late"
+    assert (await world.run(call(), run="idle")).text == "ok", "a later call starts another"
+
+
+async def test_a_grant_given_or_taken_back_is_in_force_at_the_next_call():
+    world = World()
+    await world.run(call())
+    world.folders = (Folder(path="/data", writable=False),)
+    await world.run(call())
+    assert [host.argument.folders for host in world.hosts] == [(), world.folders]
+    assert world.hosts[0].stopped.is_set()
+    for _ in range(5):  # planned restarts do not use up those of a host that died
+        world.folders = () if world.folders else (Folder(path="/data", writable=True),)
+        assert (await world.run(call())).error is None
+
+
+async def test_a_jail_that_cannot_be_built_is_said_and_nothing_runs():
+    world = World(failing=JailError("No jail.", role="tool-host"))
+    with pytest.raises(JailError):
+        await world.run(call())
+    assert world.hosts == []
+    world.failing = None
+    assert (await world.run(call())).text == "ok"
+
+
+async def test_cancelling_a_call_cancels_it_in_the_host():
+    cancelled = asyncio.Event()
+
+    async def hang(_: Fields) -> str:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            cancelled.set()
+        return "never"
+
+    world = World(answers=[hang])
+    task = asyncio.create_task(world.run(call()))
+    while not world.hosts or not world.hosts[0].requests:
+        await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert cancelled.is_set()
+    assert not world.hosts[0].stopped.is_set(), "the run goes on; its host stays"
+
+
+async def test_the_agent_asks_the_gateway_for_its_tools():
+    asked: list[tuple[str, Fields]] = []
+
+    async def gateway(op: str, args: Fields) -> Json:
+        asked.append((op, args))
+        return {"text": "made", "error": None}
+
+    outcome = await RemoteTools(gateway, "r1").run("write", {"path": "a", "content": "é"})
+    assert outcome == Outcome(text="made")
+    op, args = asked[0]
+    assert op == "tool.run"
+    assert args["run"] == "r1"
+    sent = msgspec.convert(args["call"], ToolCall)
+    assert sent.name == "write"
+    assert msgspec.json.decode(sent.arguments) == {"path": "a", "content": "é"}
