@@ -21,20 +21,28 @@ _FAMILIES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("invalid-input", r"InputValidationError|invalid (?:arguments|parameters|input)"),
         ("file-not-read", r"has not been read yet|must read .{0,40}before"),
         ("file-changed", r"modified since (?:read|it was read)|has been unexpectedly modified"),
-        ("text-not-found", r"string to replace not found|no match(?:es)? found for|"
-                           r"failed to find (?:expected|context)"),
+        ("text-not-found", (
+            r"string to replace not found|no match(?:es)? found for|"
+            r"failed to find (?:expected|context)"
+        )),
         ("text-not-unique", r"found \d+ matches of the string"),
         ("too-large", r"exceeds maximum allowed|too large|output too long|token limit"),
-        ("permission", r"permission denied|operation not permitted|EACCES|EPERM|not allowed|"
-                       r"requires approval|forbidden"),
+        ("permission", (
+            r"permission denied|operation not permitted|EACCES|EPERM|not allowed|"
+            r"requires approval|forbidden"
+        )),
         ("program-not-found", r"command not found|executable file not found|is not recognized as"),
         ("module-not-found", r"ModuleNotFoundError|Cannot find module|No module named"),
-        ("file-not-found", r"no such file or directory|file does not exist|ENOENT|"
-                           r"path does not exist|FileNotFoundError"),
+        ("file-not-found", (
+            r"no such file or directory|file does not exist|ENOENT|"
+            r"path does not exist|FileNotFoundError"
+        )),
         ("is-a-directory", r"is a directory|EISDIR"),
         ("timeout", r"timed? ?out|ETIMEDOUT|deadline exceeded"),
-        ("network", r"could not resolve|connection (?:refused|reset)|ECONNREFUSED|ENOTFOUND|"
-                    r"unable to (?:fetch|verify)|status code [45]\d\d"),
+        ("network", (
+            r"could not resolve|connection (?:refused|reset)|ECONNREFUSED|ENOTFOUND|"
+            r"unable to (?:fetch|verify)|status code [45]\d\d"
+        )),
         ("syntax", r"SyntaxError|syntax error|unexpected token"),
         ("tests", r"\b\d+ failed\b|\bFAILED\b|AssertionError|assertion failed|tests? failed"),
         ("merge-conflict", r"CONFLICT \(|merge conflict"),

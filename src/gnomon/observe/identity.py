@@ -72,7 +72,8 @@ class Owners:
 
     def news(self, name: int, owner: int, said: int) -> "bool | None":
         """What a statement is: true when its key is new, null when the owner now says
-        something else than before, false when there is nothing to write."""
+        something else than before, false when there is nothing to write.
+        """
         first = self._owners.get(name)
         if first is None:
             self._write(name, owner, said)

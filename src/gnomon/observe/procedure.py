@@ -13,8 +13,27 @@ _PROGRAM = re.compile(r"[A-Za-z0-9_.+-]{1,40}$")
 _SUBCOMMAND = re.compile(r"[a-z][a-z0-9:-]{1,30}$")
 _WRAPPERS = frozenset({"sudo", "time", "env", "command", "nohup", "exec"})
 _WITH_VERB = frozenset(
-    "git gh npm pnpm yarn bun uv pip poetry cargo go docker kubectl make just terraform brew "
-    "apt systemctl".split()
+    [
+        "git",
+        "gh",
+        "npm",
+        "pnpm",
+        "yarn",
+        "bun",
+        "uv",
+        "pip",
+        "poetry",
+        "cargo",
+        "go",
+        "docker",
+        "kubectl",
+        "make",
+        "just",
+        "terraform",
+        "brew",
+        "apt",
+        "systemctl",
+    ]
 )
 """Programs whose first argument says what is done."""
 

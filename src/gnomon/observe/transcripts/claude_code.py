@@ -27,8 +27,23 @@ from gnomon.observe.transcripts.events import (
 from gnomon.observe.transcripts.values import ANSWER, TASK, bounded, count, instant
 
 KINDS = frozenset(
-    "user assistant system summary file-history-snapshot progress queue-operation pr-link "
-    "attachment last-prompt custom-title ai-title agent-name mode permission-mode".split()
+    [
+        "user",
+        "assistant",
+        "system",
+        "summary",
+        "file-history-snapshot",
+        "progress",
+        "queue-operation",
+        "pr-link",
+        "attachment",
+        "last-prompt",
+        "custom-title",
+        "ai-title",
+        "agent-name",
+        "mode",
+        "permission-mode",
+    ]
 )
 """Record kinds that are known; others are counted as not records and left unread."""
 SYNTHETIC = "<synthetic>"

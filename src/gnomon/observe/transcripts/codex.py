@@ -30,9 +30,19 @@ from gnomon.observe.transcripts.values import ANSWER, TASK, bounded, count, inst
 
 ENVELOPES = frozenset({"session_meta", "turn_context", "response_item", "event_msg", "compacted"})
 ITEMS = frozenset(
-    "message reasoning function_call function_call_output custom_tool_call "
-    "custom_tool_call_output web_search_call local_shell_call local_shell_call_output "
-    "ghost_snapshot compaction".split()
+    [
+        "message",
+        "reasoning",
+        "function_call",
+        "function_call_output",
+        "custom_tool_call",
+        "custom_tool_call_output",
+        "web_search_call",
+        "local_shell_call",
+        "local_shell_call_output",
+        "ghost_snapshot",
+        "compaction",
+    ]
 )
 """Kinds of bare items, which in a rollout stand inside a `response_item`."""
 _INJECTED = re.compile(
@@ -133,7 +143,8 @@ def _text_of(content: str | list[_Item | str] | None) -> str:
 
 class Codex:
     """The parser. `user_events`: the file has `user_message` events, which name the user's
-    turns; without them they are the user messages that were not injected."""
+    turns; without them they are the user messages that were not injected.
+    """
 
     source = "codex"
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from gnomon.domain.instants import Millis, iso
 from gnomon.domain.records_observe import Failure, Observation
 from gnomon.observe.transcripts.events import UserTurn
+from gnomon.observe.transcripts.values import LARGEST
 
 MOST_FAILURES = 200
 MOST_TOOLS = 200
@@ -47,7 +48,9 @@ class Draft:
         """Whether a failure may still find its success."""
         return any(failure.waiting for failure in self.failures)
 
-    def count_tool(self, tool: str) -> None:
+    def count_tool(self, name: str) -> None:
+        """Names of fields are ASCII in a ledger (page 2): others are spelt out."""
+        tool = name.encode("ascii", "backslashreplace").decode("ascii")
         if tool in self.tools or len(self.tools) < MOST_TOOLS:
             self.tools[tool] = self.tools.get(tool, 0) + 1
 
@@ -62,11 +65,11 @@ class Draft:
     def took(self) -> int | None:
         """Milliseconds: as the source says, else to the last thing that the agent did."""
         if self.duration is not None:
-            return self.duration
+            return min(LARGEST, self.duration)
         start = self.said.at
         if start is None or self.ends is None:
             return None
-        return max(0, self.ends - start)
+        return min(LARGEST, max(0, self.ends - start))
 
     def observation(
         self, *, source: str, session: str, project: str | None, path: str

@@ -181,12 +181,10 @@ class FileFold:
             case Context():
                 session.project = session.project or (clean(event.project or "") or None)
                 session.use_model(_name(event.model), side=event.side)
-            case Interrupted():
-                if self._new("interruption", event.id):
-                    session.interrupt()
-            case Trouble():
-                if not event.side:
-                    session.trouble()
+            case Interrupted() if self._new("interruption", event.id):
+                session.interrupt()
+            case Trouble(side=False):
+                session.trouble()
             case Finished():
                 session.finish(event)
             case Todos():
@@ -270,7 +268,8 @@ class FileFold:
 
     def token_counts(self) -> TokenCounts:
         """As the format counts: where totals are cumulative, `input` includes what was read
-        from the cache, and nothing is known of what was written to it."""
+        from the cache, and nothing is known of what was written to it.
+        """
         if not self.tokens_known:
             return TokenCounts(input=None, output=None, cache_read=None, cache_creation=None)
         used = self.tokens

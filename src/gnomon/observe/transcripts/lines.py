@@ -126,7 +126,7 @@ def _long_line(file: BinaryIO, first: bytes, number: int) -> RawLine:
 
 
 def trimmed(data: bytes) -> bytes:
-    """Without its line end (`\\n` or `\\r\\n`)."""
+    """Without its line end, which may be that of Windows."""
     if data.endswith(b"\n"):
         data = data[:-1]
     return data.removesuffix(b"\r")

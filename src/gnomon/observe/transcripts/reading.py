@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 import msgspec
 
-from gnomon.domain.plain_text import one_line
+from gnomon.domain.plain_text import clean, one_line
 from gnomon.domain.views import BadLine, ImportRow, TokenCounts
 from gnomon.observe.transcripts.events import AnyEvent, NotARecord, Parser
 from gnomon.observe.transcripts.file_fold import Claims, FileFold, FoundSession, FoundTurn
@@ -60,10 +60,11 @@ class _BadLines:
 
 def bare_row(file: str, *, note: str, unreadable: bool = False) -> ImportRow:
     """The row of a file that holds no transcript, or that could not be read at all: then
-    nothing is known, which is not 0."""
+    nothing is known, which is not 0.
+    """
     known = None if unreadable else 0
     return ImportRow(
-        file=file,
+        file=clean(file),
         format=None,
         sessions=0,
         user_turns=0,
@@ -140,7 +141,7 @@ class Reading:
             since += len(line.data) + 1
             if since >= SLICE:
                 since = 0
-                yield Progress(file=str(self._path), read=file.tell(), size=size)
+                yield Progress(file=clean(str(self._path)), read=file.tell(), size=size)
 
     def _recognised(self, file: BinaryIO) -> Parser | None:
         recogniser = Recogniser()
@@ -225,7 +226,7 @@ class Reading:
 
     def row(self, new_observations: int) -> ImportRow:
         """The file's facts, once `run` has ended."""
-        name = str(self._path)
+        name = clean(str(self._path))
         fold, parser = self._fold, self._parser
         if fold is None or parser is None:
             row = bare_row(name, note=self._note or "", unreadable=self._unreadable)

@@ -1,14 +1,14 @@
 """Which format a file has, told from its first readable records."""
 
 from collections.abc import Mapping
-from typing import Any, BinaryIO, Literal
+from typing import Any, BinaryIO, Literal, cast
 
 import msgspec
 
 from gnomon.observe.transcripts import claude_code, codex
 from gnomon.observe.transcripts.events import Parser
 from gnomon.observe.transcripts.lines import RawLine
-from gnomon.observe.transcripts.records import salvage, why_unreadable
+from gnomon.observe.transcripts.records import iterate, salvage, why_unreadable
 
 Kind = Literal["claude-code", "codex-rollout", "codex-rollout-legacy-bare"]
 MOST_STRANGERS = 200
@@ -18,11 +18,11 @@ _USER_EVENT = (b'"type":"user_message"', b'"type": "user_message"')
 _CHUNK = 4 * 1024 * 1024
 
 
-def kind_of(record: object) -> Kind | None:
+def kind_of(record: Any) -> Kind | None:
     """The format that one record shows, or null."""
     if not isinstance(record, Mapping):
         return None
-    fields: Mapping[str, Any] = record
+    fields = cast("Mapping[str, Any]", record)
     kind = fields.get("type")
     if kind in codex.ENVELOPES and isinstance(fields.get("payload"), Mapping):
         return "codex-rollout"
@@ -43,14 +43,10 @@ def _is_bare(fields: Mapping[str, Any], kind: object) -> bool:
 
 def _is_bare_message(fields: Mapping[str, Any]) -> bool:
     content = fields.get("content")
-    return (
-        "role" in fields
-        and isinstance(content, list)
-        and any(
-            isinstance(each, Mapping) and each.get("type") in {"input_text", "output_text"}
-            for each in content
-        )
-    )
+    if "role" not in fields or not isinstance(content, list):
+        return False
+    items = [cast("Mapping[str, Any]", each) for each in iterate(content) if isinstance(each, dict)]
+    return any(each.get("type") in {"input_text", "output_text"} for each in items)
 
 
 class Recogniser:
@@ -76,7 +72,7 @@ class Recogniser:
             self.strangers += self.kind is None
 
 
-def _values(line: RawLine) -> tuple[object, ...]:
+def _values(line: RawLine) -> tuple[Any, ...]:
     try:
         return (msgspec.json.decode(line.data),)
     except (msgspec.DecodeError, RecursionError):
@@ -85,7 +81,8 @@ def _values(line: RawLine) -> tuple[object, ...]:
 
 def has_user_events(file: BinaryIO) -> bool:
     """Whether a rollout names its user turns by events. Inside a string the bytes that are
-    looked for have their quotes escaped, so they stand in no text."""
+    looked for have their quotes escaped, so they stand in no text.
+    """
     tail = b""
     while chunk := file.read(_CHUNK):
         window = tail + chunk

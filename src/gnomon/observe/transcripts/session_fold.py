@@ -11,6 +11,7 @@ from gnomon.observe.corrections import Situation, correcting_rule
 from gnomon.observe.procedure import appended
 from gnomon.observe.transcripts.draft import Draft, OpenFailure
 from gnomon.observe.transcripts.events import Answer, Finished, ToolCall, ToolResult, UserTurn
+from gnomon.observe.transcripts.values import LARGEST
 
 MOST_HELD = 256
 """Closed turns that wait for a failed tool to succeed."""
@@ -159,7 +160,7 @@ class SessionFold:
     def spend(self, model: str | None, tokens: Tokens, *, counts: bool) -> None:
         """Tokens of the open turn; into the session's sums where this file told them first."""
         if self._open is not None:
-            self._open.tokens = max(0, (self._open.tokens or 0) + tokens.all)
+            self._open.tokens = min(LARGEST, max(0, (self._open.tokens or 0) + tokens.all))
         if counts:
             name = model or UNKNOWN_MODEL
             if name not in self.tokens and len(self.tokens) >= MOST_MODELS:
@@ -226,10 +227,10 @@ class SessionFold:
         return tuple(
             ModelTokens(
                 model=model,
-                input=max(0, used.input),
-                output=max(0, used.output),
-                cache_read=max(0, used.cache_read),
-                cache_creation=max(0, used.cache_creation),
+                input=min(LARGEST, max(0, used.input)),
+                output=min(LARGEST, max(0, used.output)),
+                cache_read=min(LARGEST, max(0, used.cache_read)),
+                cache_creation=min(LARGEST, max(0, used.cache_creation)),
             )
             for model, used in sorted(self.tokens.items())
         )
