@@ -104,8 +104,7 @@ class LedgerFamily:
         """Sync and close every open file."""
         async with self._opening:
             while self._open:
-                _, ledger = self._open.popitem(last=False)
-                await ledger.close()
+                await self._close_oldest()
 
     async def _opened_anew(self, member: str) -> LedgerFile:
         async with self._opening:  # one at a time: a file must not be opened twice
@@ -130,12 +129,12 @@ class LedgerFamily:
 
     async def _close_oldest(self) -> None:
         member, ledger = next(iter(self._open.items()))
-        if ledger.busy and ledger.closed_because is None:
-            await ledger.synced()
         del self._open[member]
-        await ledger.close()
-        if member in self._written:
-            self._written[member] = ledger.durable_head
+        try:
+            await ledger.close()
+        finally:
+            if member in self._written:
+                self._written[member] = ledger.durable_head
 
 
 class _Member:
