@@ -79,7 +79,9 @@ class Admission:
         self._notice = notice
 
     @web.middleware
-    async def admit(self, asked: web.Request, handler: Handler) -> web.StreamResponse:
+    async def admit(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Answer a request that may be answered, and refuse the others."""
+        asked = request
         try:
             self._check(asked)
             response = await handler(asked)

@@ -14,27 +14,6 @@ from gnomon.domain import errors
 from gnomon.domain.errors import GnomonError
 from gnomon.domain.json_value import Fields
 
-STATUS: dict[type[GnomonError], int] = {
-    errors.UsageError: 400,
-    errors.TrustError: 403,
-    errors.ToolNotFoundError: 404,
-    errors.NeedsOperatorError: 409,
-    errors.HomeLockedError: 409,
-    errors.CancelledByPeerError: 409,
-    errors.PausedError: 409,
-    errors.BudgetError: 429,
-    errors.ModelRateLimitError: 429,
-    errors.ModelAuthError: 502,
-    errors.ModelRequestError: 502,
-    errors.ModelReplyError: 502,
-    errors.InvalidOutputError: 502,
-    errors.ModelTimeoutError: 504,
-    errors.ModelError: 503,
-    errors.LedgerClosedError: 503,
-    errors.PipeError: 503,
-}
-"""The nearest class of an error counts; what is not listed is 500: ours to mend."""
-
 
 class Refusal(msgspec.Struct, frozen=True, kw_only=True):
     """Why an answer is no success, for programs (`code`, `facts`) and for people."""
@@ -93,7 +72,24 @@ class MediaTypeError(GnomonError):
     code = "media-type"
 
 
-STATUS |= {
+STATUS: dict[type[GnomonError], int] = {
+    errors.UsageError: 400,
+    errors.TrustError: 403,
+    errors.ToolNotFoundError: 404,
+    errors.NeedsOperatorError: 409,
+    errors.HomeLockedError: 409,
+    errors.CancelledByPeerError: 409,
+    errors.PausedError: 409,
+    errors.BudgetError: 429,
+    errors.ModelRateLimitError: 429,
+    errors.ModelAuthError: 502,
+    errors.ModelRequestError: 502,
+    errors.ModelReplyError: 502,
+    errors.InvalidOutputError: 502,
+    errors.ModelTimeoutError: 504,
+    errors.ModelError: 503,
+    errors.LedgerClosedError: 503,
+    errors.PipeError: 503,
     UnauthorisedError: 401,
     ForbiddenError: 403,
     NotFoundError: 404,
@@ -103,6 +99,7 @@ STATUS |= {
     TooManyTriesError: 429,
     BusyError: 503,
 }
+"""The nearest class of an error counts; what is not listed is 500: ours to mend."""
 
 
 def status_of(error: Exception) -> int:

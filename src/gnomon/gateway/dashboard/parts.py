@@ -86,6 +86,7 @@ async def _report(ask: Ask, query: Query) -> Facts:
     report: Report = await ask("history.report", **chosen)
     return {
         "report": report,
+        "found": await ask("history.found"),
         "empty": wording.is_empty(report) and not chosen,
         "total": wording.total(report),
     }
@@ -128,7 +129,9 @@ PARTS: Mapping[str, Part] = {
     "now": Part(("status.show",), _status, stale_on=("status",)),
     "events": Part((), _events, stale_on=("event",)),
     "loose-ends": Part(("history.report",), _loose_ends, stale_on=("history",), at_once=False),
-    "report": Part(("history.report",), _report, stale_on=("history",), at_once=False),
+    "report": Part(
+        ("history.report", "history.found"), _report, stale_on=("history",), at_once=False
+    ),
     "jail": Part(("status.show", "trust.table"), _jail, stale_on=("status",)),
     "doctor": Part(("trust.doctor",), _doctor, at_once=False),
     "ledgers": Part(("trust.verify",), _ledgers, on_press=True),

@@ -44,15 +44,26 @@ def environment(
         key = f"skip.{reason}"
         return labels(key) if key in labels else reason
 
-    made.globals.update(
-        t=labels, say=say, has=has, happenings=happenings, js_labels=_for_scripts(labels),
-        offer_button=wording.offer_button, days_ago=wording.days_ago, source_name=source_name,
-        skip_reason=skip_reason,
-    )  # fmt: skip
+    words: dict[str, Any] = {
+        "t": labels,
+        "say": say,
+        "has": has,
+        "happenings": happenings,
+        "js_labels": _for_scripts(labels),
+        "offer_button": wording.offer_button,
+        "days_ago": wording.days_ago,
+        "source_name": source_name,
+        "skip_reason": skip_reason,
+    }
+    made.globals.update(words)
     made.filters.update(
-        money=wording.money, number=wording.number, when=_when, code=_code,
-        day=_day, moment=wording.moment,
-    )  # fmt: skip
+        money=wording.money,
+        number=wording.number,
+        moment=wording.moment,
+        when=_when,
+        day=_day,
+        code=_code,
+    )
     return made
 
 

@@ -49,7 +49,8 @@ async function finished(doer, outcome, result) {
   const { hides, then } = doer.dataset;
   if (doer.dataset.do === "history.import") {
     tell(outcome, importSummary(result));
-    outcome.querySelector("[data-after]").hidden = result.length === 0;
+    const after = outcome.querySelector("[data-after]");
+    if (after) after.hidden = result.length === 0;
   }
   if (hides && result.length) await ask("cards.hide", { card: hides });
   if (then) {

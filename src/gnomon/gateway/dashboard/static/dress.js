@@ -38,6 +38,6 @@ export function dress(node) {
 export function turnShadow(now = new Date()) {
   const hours = Math.min(18, Math.max(6, now.getHours() + now.getMinutes() / 60));
   for (const shadow of document.querySelectorAll("[data-shadow]")) {
-    shadow.setAttribute("transform", `rotate(${(hours - 12) * 12} 16 25)`);
+    shadow.setAttribute("transform", `rotate(${(hours - 12) * 13} 20 22)`);
   }
 }
