@@ -76,6 +76,10 @@ class Resident:
     def self_state(self) -> state.SelfState:
         return self._state
 
+    @property
+    def is_ticking(self) -> bool:
+        return self._ticking
+
     async def begin(self) -> None:
         """Take up the stored state and write that a life began."""
         spawn = self._spawn

@@ -103,6 +103,7 @@ class FakeGateway:
     manifest: Manifest = RESIDENT_MANIFEST
     now: Millis = START
     refuse: Callable[[LedgerName, Body], None] = lambda _name, _body: None
+    before_recall: Callable[[], None] = lambda: None
     lines: list[Written] = field(default_factory=list[Written])
     states: list[Json] = field(default_factory=list[Json])
     events: list[Event] = field(default_factory=list[Event])
@@ -122,7 +123,7 @@ class FakeGateway:
     async def start(self) -> None:
         """Begin a life, with the last self-state that was put."""
         here, there = peer_pair()
-        here.serve(guard("resident", self._answer))
+        here.serve(guard("resident", self.answer))
         self._running = [asyncio.create_task(peer.run()) for peer in (here, there)]
         self._peer = here
         scaffold, problems = self._observe()
@@ -197,6 +198,11 @@ class FakeGateway:
         assert self._peer is not None, "start it first"
         return await self._peer.call(op, args, on_part=self.parts.append)
 
+    @property
+    def busy(self) -> bool:
+        """Whether the resident is at a tick."""
+        return self.resident is not None and self.resident.is_ticking
+
     # --- what was kept -------------------------------------------------------------------------
 
     def decisions(self) -> list[Body]:
@@ -214,7 +220,7 @@ class FakeGateway:
 
     # --- answers -------------------------------------------------------------------------------
 
-    async def _answer(self, op: str, args: Fields, send_part: Callable[[Json], None]) -> Json:
+    async def answer(self, op: str, args: Fields, send_part: Callable[[Json], None]) -> Json:
         match op:
             case "ledger.append":
                 return self._append(args)
@@ -226,6 +232,7 @@ class FakeGateway:
             case "tool.run":
                 return await self._run_tool(args)
             case "recall":
+                self.before_recall()
                 self.recalled.append(str(args["query"]))
                 return {"hits": cast("Json", msgspec.to_builtins(self.hits))}
             case "event":
