@@ -1,9 +1,11 @@
 """The tool broker: decides every call, and keeps one host a run."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import contextlib
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import cast
 
 import msgspec
 import pytest
@@ -11,14 +13,17 @@ import pytest
 from gnomon.agent.outcome import Outcome
 from gnomon.agent.places import HostArgument
 from gnomon.agent.remote_tools import RemoteTools
+from gnomon.agent.tool_host import serve
 from gnomon.brokers.tool import SLACK_SECONDS, ToolBroker, ToolGrant, quotes, seconds
 from gnomon.brokers.tool_hosts import IDLE_SECONDS, ToolHosts
-from gnomon.domain.errors import JailError, PipeError
+from gnomon.domain.errors import GnomonError, JailError, PipeError
 from gnomon.domain.json_value import Fields, Json
 from gnomon.domain.messages import ToolCall
-from gnomon.domain.policy import AUTONOMIES, Autonomy
+from gnomon.domain.policy import AUTONOMIES, Autonomy, Role
 from gnomon.domain.views import Folder, Source
 from gnomon.testing.agent import Answering, FakeHost, StillClock
+from gnomon.testing.pipe import peer_pair
+from gnomon.trust.ipc import Peer
 
 SOURCE = Source(
     source="claude-code", session="s1", at="2026-05-24T18:00:00.000Z", path="/h/a.jsonl", line=7,
@@ -108,10 +113,10 @@ async def test_arguments_are_checked_before_anything_starts():
 
 async def test_policy_denies_every_role_but_the_resident_and_unknown_autonomies():
     world = World()
-    for role in ("refiner", "client", "tool-host", "nobody"):
+    for role in ("refiner", "client", "tool-host", cast(Role, "nobody")):
         refused = await world.broker.run(role, "r1", "a1", call())
         assert refused.error == "DENIED"
-    world.autonomy = "unheard-of"
+    world.autonomy = cast(Autonomy, "unheard-of")
     assert (await world.run(call())).error == "DENIED"
     assert world.hosts == []
 
@@ -291,3 +296,55 @@ async def test_the_agent_asks_the_gateway_for_its_tools():
     sent = msgspec.convert(args["call"], ToolCall)
     assert sent.name == "write"
     assert msgspec.json.decode(sent.arguments) == {"path": "a", "content": "é"}
+
+
+# --- a real host, in this process, over a pipe in memory ------------------------------------
+
+
+@contextlib.asynccontextmanager
+async def host_in_process(argument: HostArgument) -> AsyncGenerator[Peer]:
+    ours, theirs = peer_pair()
+    async with asyncio.timeout(20), asyncio.TaskGroup() as group:
+        group.create_task(ours.run())
+        group.create_task(theirs.run())
+        serving = group.create_task(serve(theirs, cast(Fields, msgspec.to_builtins(argument))))
+        yield ours
+        ours.close()
+        await serving
+
+
+async def test_a_host_answers_over_the_pipe_what_the_broker_asked(tmp_path: Path):
+    async with host_in_process(HostArgument(workspace=str(tmp_path))) as peer:
+        asked = {"name": "write", "arguments": {"path": "a.txt", "content": "x"}}
+        assert await peer.call("tool", asked) == {
+            "text": "Created a.txt (1 bytes).",
+            "error": None,
+        }
+        with pytest.raises(GnomonError, match="no operation"):
+            await peer.call("turn", {})
+    assert (tmp_path / "a.txt").read_text() == "x"
+
+
+async def test_a_request_taken_back_ends_the_command(tmp_path: Path):
+    async with host_in_process(HostArgument(workspace=str(tmp_path))) as peer:
+        asked = {"name": "shell", "arguments": {"command": "echo $$ > own; echo > began; sleep 60"}}
+        request = asyncio.create_task(peer.call("tool", asked))
+        while not (tmp_path / "began").exists():
+            await asyncio.sleep(0.01)
+        request.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await request
+        again = {"name": "shell", "arguments": {"command": "kill -0 $(cat own) || echo gone"}}
+        assert "gone" in str(await peer.call("tool", again))
+
+
+async def test_a_host_ends_when_it_is_told_to(tmp_path: Path):
+    ours, theirs = peer_pair()
+    async with asyncio.timeout(20), asyncio.TaskGroup() as group:
+        group.create_task(ours.run())
+        group.create_task(theirs.run())
+        argument: Fields = {"workspace": str(tmp_path)}
+        serving = group.create_task(serve(theirs, argument))
+        await ours.call("stop", {})
+        await serving
+        ours.close()

@@ -45,21 +45,30 @@ class ToolRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 async def serve(peer: Peer, argument: Fields) -> None:
-    """Answer until the gateway closes the pipe."""
-    where = places(msgspec.convert(argument, HostArgument))
-    programs = Programs(reaper=True)
+    """Answer until the gateway says stop or closes the pipe."""
+    given = msgspec.convert(argument, HostArgument)
+    where, programs = places(given), Programs(reaper=given.alone)
+    stopped = asyncio.Event()
 
     async def answer(op: str, args: Fields, _part: Callable[[Json], None]) -> Json:
-        if op != "tool":
-            raise UsageError(f"A tool host knows no operation {op!r}.", op=op)
-        request = msgspec.convert(args, ToolRequest)
-        return msgspec.to_builtins(await run_tool(where, programs, request.name, request.arguments))
+        match op:
+            case "tool":
+                asked = msgspec.convert(args, ToolRequest)
+                outcome = await run_tool(where, programs, asked.name, asked.arguments)
+                return msgspec.to_builtins(outcome)
+            case "stop":
+                stopped.set()
+                return {}
+            case _:
+                raise UsageError(f"A tool host knows no operation {op!r}.", op=op)
 
     peer.serve(answer)
-    try:
-        await peer.run()
-    finally:
-        programs.end_strays()
+    async with asyncio.TaskGroup() as group:
+        ends = [group.create_task(peer.closed()), group.create_task(stopped.wait())]
+        await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+        for end in ends:
+            end.cancel()
+    programs.end_strays()
 
 
 async def run_tool(

@@ -18,5 +18,5 @@ async def start_in_jail(argument: HostArgument) -> Host:
         read=tuple(Path(f.path) for f in argument.folders if not f.writable),
         write=(Path(argument.workspace), *writable),
     )
-    fields = cast(Fields, msgspec.to_builtins(argument))
+    fields = cast(Fields, msgspec.to_builtins(msgspec.structs.replace(argument, alone=True)))
     return await jail.start("tool-host", "gnomon.agent.tool_host", fields, grants, serve=None)
