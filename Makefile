@@ -3,7 +3,7 @@
 
 VENV := .venv
 BIN := $(VENV)/bin
-INSTALL := $(BIN)/python -m pip --disable-pip-version-check --no-input --quiet install
+INSTALL := $(BIN)/python -m pip --disable-pip-version-check --no-input -qq install
 RUN := $(VENV)/.ready-to-run
 DEV := $(VENV)/.ready-to-develop
 LOCK := $(BIN)/uv pip compile --quiet --generate-hashes --universal --python-version 3.11 \
@@ -28,7 +28,7 @@ check: $(RUN) $(DEV) ## Lint, format, types, import contracts
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/basedpyright
-	@$(BIN)/lint-imports --no-timing
+	@$(BIN)/lint-imports --no-logo
 
 fix: $(RUN) $(DEV) ## Mend what the linter and the formatter can, and the generated docs
 	@$(BIN)/ruff check --fix .
@@ -57,7 +57,7 @@ clean: ## Take away what the tools left; .venv stays
 
 # A virtual environment knows its own path: one that was moved here is made anew. The
 # system's Python comes first, since every user of the machine can run that one.
-$(VENV)/.made: Makefile
+$(VENV)/.made:
 	@head -n 2 $(BIN)/pip 2>/dev/null | grep -qF '$(CURDIR)/$(VENV)/' || rm -rf $(VENV)
 	@for python in $(PYTHON) /usr/bin/python3 python3 python3.14 python3.13 python3.12 python3.11; do \
 		"$$python" -c 'import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 11))' \
