@@ -5,6 +5,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 
+import msgspec
+
 from gnomon.brokers.model import ModelBroker
 from gnomon.brokers.model_budget import Limits
 from gnomon.brokers.model_gate import BrokerState, Surroundings
@@ -24,6 +26,7 @@ from gnomon.testing.clock import FakeClock
 from gnomon.testing.model_hosts import MemoryHosts
 from gnomon.testing.models import ScriptedModel
 from gnomon.testing.openai_stub import OpenAIStub
+from gnomon.trust.ipc import Peer
 
 SCHEMA: Fields = {
     "type": "object",
@@ -81,7 +84,7 @@ async def hosted(
     stub: OpenAIStub, *, key: str | None = None, idle_seconds: float = 60.0
 ) -> AsyncIterator[tuple[HostedModel, MemoryHosts]]:
     """A hosted model before a stub, its child on a pipe in memory."""
-    hosts = MemoryHosts()
+    hosts = MemoryHosts(_serve_fast)
     model = HostedModel(
         plan=partial(served_plan, "stub-model", parse_address(stub.url), ModelConfig()),
         start=hosts.start,
@@ -95,6 +98,13 @@ async def hosted(
     finally:
         await model.close()
         await hosts.stop_all()
+
+
+async def _serve_fast(peer: Peer, argument: Fields) -> None:
+    """The child's entry with a back-off of milliseconds."""
+    settings = msgspec.convert(argument, Settings)
+    peer.serve(OpenAIHost(settings, SystemClock(), delay=0.005).answer)
+    await peer.closed()
 
 
 @dataclass

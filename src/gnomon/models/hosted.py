@@ -141,7 +141,7 @@ class HostedModel:
         """
         if isinstance(error, ModelUnavailableError):
             return not self._keep_after_failure
-        return isinstance(error, TimeoutError | PipeError)
+        return isinstance(error, TimeoutError | PipeError | msgspec.ValidationError)
 
     async def _forget_when_dead(self, child: HostChild) -> None:
         await child.wait()
