@@ -1,0 +1,78 @@
+"""From a request's words to arguments: strict, and clear about what is wrong."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from gnomon.domain.errors import UsageError
+from gnomon.gateway.operation import Nothing, Operation
+from gnomon.gateway.request import arguments_of_body, arguments_of_fields, arguments_of_query
+
+
+class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    lines: int = 20
+    name: str | None = None
+    paths: tuple[str, ...] = ()
+    writable: bool = False
+
+
+async def _run(arguments: Any, progress: Any) -> None:
+    del arguments, progress
+
+
+OPERATION = Operation("a.b", "", Wanted, None, _run)
+NO_ARGUMENTS = Operation("c.d", "", Nothing, None, _run)
+
+
+def test_an_empty_body_asks_with_the_defaults():
+    assert arguments_of_body(OPERATION, b"") == Wanted()
+
+
+def test_a_body_is_read_strictly():
+    assert arguments_of_body(OPERATION, b'{"lines": 5, "paths": ["a"]}') == Wanted(
+        lines=5, paths=("a",)
+    )
+    with pytest.raises(UsageError, match=r"a\.b: lines: expected int, got str\."):
+        arguments_of_body(OPERATION, b'{"lines": "5"}')
+    with pytest.raises(UsageError, match="lines: expected int, got bool"):
+        arguments_of_body(OPERATION, b'{"lines": true}')
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"[]", b"null", b'"x"', b"{", b"{'a':1}", b"\xff", b"NaN", b"[" * 100_000],
+)
+def test_a_body_that_is_no_object_is_refused_in_words(body: bytes):
+    with pytest.raises(UsageError) as caught:
+        arguments_of_body(OPERATION, body)
+    assert caught.value.message
+
+
+def test_an_unknown_name_is_refused_with_those_that_are_known():
+    with pytest.raises(UsageError) as caught:
+        arguments_of_body(OPERATION, b'{"linse": 5}')
+    assert "linse" in caught.value.message
+    assert "lines, name, paths, writable" in caught.value.next_step
+    with pytest.raises(UsageError, match="no arguments"):
+        arguments_of_query(NO_ARGUMENTS, [("x", "1")])
+
+
+def test_a_query_reads_numbers_flags_and_lists_from_text():
+    query = [("lines", "5"), ("writable", "true"), ("paths", "a"), ("paths", "b"), ("name", "n")]
+    assert arguments_of_query(OPERATION, query) == Wanted(
+        lines=5, writable=True, paths=("a", "b"), name="n"
+    )
+
+
+def test_a_query_that_says_one_thing_twice_is_refused():
+    with pytest.raises(UsageError, match="given twice"):
+        arguments_of_query(OPERATION, [("lines", "5"), ("lines", "6")])
+    with pytest.raises(UsageError, match="expected int"):
+        arguments_of_query(OPERATION, [("lines", "five")])
+
+
+def test_a_page_asks_by_the_same_rules():
+    assert arguments_of_fields(OPERATION, {"lines": 3}) == Wanted(lines=3)
+    with pytest.raises(UsageError):
+        arguments_of_fields(OPERATION, {"lines": "3"})
