@@ -42,28 +42,36 @@ _AGREES = _rule(
     r"no (?:problem|worries|need|rush|idea|thanks|objections?|changes? needed)\b",
     r"(?:nein|non|no),? (?:danke|merci|gracias)\b",
     r"(?:don'?t|do not) (?:worry|forget|hesitate|bother)\b",
-    r"stop(?:ped|ping|s) (?:by|at)\b",
+    r"never ?mind\b",
 )
 _REFUSAL = _rule(
-    r"(?:no|nope|nah|nein|non|нет|いや|いいえ|不对|不是|不行|不要)\s*(?:[,.!;:—–，。！、-]|$)",
+    r"(?:no|nope|nah|nein|non|нет|いや|いいえ|不对|不是|不行|不要)"
+    r"\s*(?:[,.!;:\u2014\u2013\uff0c\u3002\u3001\uff01-]|$)",
     r"(?:no|nope)[,.]?\s+(?:no|don'?t|do not|not|that|this|it|you|i|the|wait|stop|please|just|"
     r"leave|keep|use|wrong|we|never)\b",
-    r"(?:please )?(?:stop|halt|stopp|arrête|para|остановись)\b(?!\s+(?:word|list|sign|at|loss))",
-    r"(?:wait|hold on|hang on|whoa)[,.! ]+(?:no|stop|don'?t|do not|that|this|you|why|never|not)\b",
-    r"(?:please |and )?(?:don'?t|do not|never)\s+(?!(?:know|think|see|understand|mind|care)\b)\w",
-    r"(?:sorry,? |ok(?:ay)?,? |please )*(?:undo|revert|roll ?back|take back|put back|remove|drop)"
-    r"\s+(?:it|that|this|those|these|your|everything|all(?: of)? (?:of )?(?:it|that|this|your)|"
+    r"(?:please )?(?:stop|halt|stopp|arrête|para|остановись)\b(?!\s+(?:words?|list|sign|loss))",
+    r"(?:wait|hold on|hang on|whoa)[,.! ]+"
+    r"(?:no|stop|don'?t|do not|that|this|you|why|never|not)\b",
+    r"(?:please |and )?(?:don'?t|do not|never)\s+"
+    r"(?!(?:know|think|see|understand|mind|care)\b)\w",
+    r"(?:sorry,? |ok(?:ay)?,? |please )*"
+    r"(?:undo|revert|roll ?back|take back|put back|remove|drop)\s+"
+    r"(?:it|that|this|those|these|your|everything|all(?: of)? (?:of )?(?:it|that|this|your)|"
     r"the (?:last )?(?:change|commit|edit)s?)\b",
+    r"leave [^.?!\n]{1,60} alone\b",
     r"(?:mach|nimm) (?:das|es) (?:rückgängig|zurück)",
     r"annule|deshaz|отмени|верни|撤销|元に戻",
 )
 _NOT_ASKED = _rule(
     r"\bnot (?:what|the (?:one|thing|way|file|place)(?: that)?) (?:i|we) "
     r"(?:asked|wanted|meant|said|need|had in mind)",
-    r"\b(?:did ?n[o']?t|didnt|never|have ?n[o']?t) (?:i )?(?:ask(?:ed)?|want(?:ed)?|tell|told|say|said)"
-    r"(?: you| for| that| to)\b",
-    r"\bi (?:meant|actually (?:meant|wanted|want|asked)|wanted (?:you to|it to)|asked (?:you )?(?:for|to))\b",
+    r"\b(?:did ?n[o']?t|didnt|never|have ?n[o']?t) (?:i )?"
+    r"(?:ask(?:ed)?|want(?:ed)?|tell|told|say|said)(?: you| for| that| to)\b",
+    r"\bi (?:meant|actually (?:meant|wanted|want|asked)|wanted (?:you to|it to)"
+    r"|asked (?:you )?(?:for|to))\b",
+    r"\bactually,? i (?:meant|wanted|asked)\b",
     r"\byou (?:misunderstood|misread|ignored|forgot|missed|skipped|overlooked)\b",
+    r"\byou did(?:n't| not) (?:fix|do|follow|read|run|check|update|add|change|use|answer)\b",
     r"\bthat'?s not (?:it|right|correct|true|how|what|the)\b",
     r"\b(?:this|that|it) (?:is|was) not (?:it|right|correct|true|how|what (?:i|we))\b",
     r"das (?:ist|war) nicht (?:das|was|richtig)|ich (?:wollte|meinte|habe gesagt)",
@@ -76,39 +84,46 @@ _WRONG = _rule(
     r"\byou (?:just |have |'ve |also |keep |always )*(?:broke|break(?:ing)?|deleted|removed|"
     r"overwrote|changed the wrong|messed|ruined|undid|made (?:it|this|that) worse|hallucinat\w+|"
     r"made (?:that|this|it) up)\b",
-    r"\b(?:in|at|to|from|on|gave you|gave|edited|used|picked|changed|wrote|touched) the wrong \w+",
-    r"^(?:the )?wrong\b|^(?:still|again) (?:wrong|broken|not)\b|\bstill (?:doesn'?t|does not|isn'?t|"
-    r"not) (?:work|compile|run|right|correct|fixed|pass)",
+    r"\b(?:that|this|your \w+) (?:just )?broke\b",
+    r"\b(?:in|at|to|from|on|gave you|gave|edited|used|picked|changed|wrote|touched) "
+    r"the wrong \w+",
+    r"^(?:the )?wrong\b|^(?:still|again) (?:wrong|broken|not)\b",
+    r"\bstill (?:(?:doesn'?t|does not|isn'?t|not) (?:work|compile|run|right|correct|fixed|pass)"
+    r"|fail(?:s|ing)|broken|wrong|crash\w*)",
+    r"^(?:way |much |far )?too \w+\s*(?:[,.;!]|$)",
     r"\bwhy (?:did|do|are|would) you\b(?!.{0,20}\b(?:think|suggest|recommend|prefer)\b)",
     r"\byou (?:should(?: not|n'?t| have)|were supposed|weren'?t supposed|must not|mustn'?t)\b",
     r"\b(?:this|that) (?:doesn'?t|does not|didn'?t) (?:work|compile|help|make sense)\b",
     r"(?:das|es) (?:ist|war) (?:falsch|kaputt)|c'est faux|está mal|неправильно|不对|错了|間違",
 )
 _AGAIN = _rule(
-    r"\b(?:i|we)(?:'ve| have)? (?:already |just )?(?:told|asked|said|mentioned|explained)(?: you)?"
-    r"(?: that| this| to| not| already| before| twice| \w+ times|,|:)",
+    r"\b(?:i|we)(?:'ve| have)? (?:already |just )?(?:told|asked|said|mentioned|explained)"
+    r"(?: you)?(?: that| this| to| not| already| before| twice| \w+ times|,|:)",
+    r"\bi (?:said|told you|asked for)\b[^.?!\n]{1,60},? not\b",
     r"\bas (?:i|we) (?:already )?(?:said|told|asked|mentioned)\b",
-    r"\b(?:how many times|once again,? you|again,? (?:you|don'?t|do not|no)|you (?:did|do) it again|"
-    r"you keep)\b",
-    r"wie (?:schon )?gesagt|ich habe (?:doch )?gesagt|je t'ai (?:déjà )?dit|ya te dije|я же (?:сказал|просил)",
+    r"\b(?:how many times|once again,? you|again,? (?:you|don'?t|do not|no)|"
+    r"you (?:did|do) it again|you keep)\b",
+    r"wie (?:schon )?gesagt|ich habe (?:doch )?gesagt|je t'ai (?:déjà )?dit|ya te dije"
+    r"|я же (?:сказал|просил)",
 )
 _THIS_NOT_THAT = _rule(
     r"^(?:please |just |and )?(?:use|run|call|keep|write|put|make|do|name)\b[^.?!\n]{1,80}"
     r"(?:,? (?:not|instead of|rather than|and not)\b|\binstead\b)",
     r"\b(?:should|must|needs to|has to|have to) (?:be|use|go|stay)\b[^.?!\n]{1,60}"
     r"(?:,? not\b|\binstead of\b|\brather than\b)",
-    r"^(?:actually,? |ok but |but )?(?:not|never) \w[^?\n]{0,80}$",
-    r"\bthis time\b.{0,60}\b(?:read|use|do|check|run|don'?t|without|only|properly|correctly)\b|"
-    r"\b(?:try again|redo|do it again)\b.{0,60}\b(?:and|but|with|without|this time|properly)\b",
+    r"^(?:actually,? |ok but |but )?not (?!sure|yet|really|bad|necessar)\w[^?\n]{0,80}$",
+    r"\bthis time\b.{0,60}\b(?:read|use|do|check|run|don'?t|without|only|properly|correctly)\b",
+    r"\b(?:without|only|properly|correctly|carefully)\b.{0,40}\bthis time\b",
+    r"\b(?:try again|redo|do it again)\b.{0,60}\b(?:but|without|this time|properly)\b",
 )
 _WEAK = _rule(
-    r"\binstead\b|\brather\b|\bonly\b|\bfirst\b|\bnot\b|n't\b|\bnever\b|\bleave\b|\bwithout\b|"
-    r"\bactually\b|\bstattdessen\b|\bplutôt\b|\ben (?:lugar|vez)\b|вместо|不要|ではなく"
+    r"\binstead\b|\brather\b|\bonly\b|\bfirst\b|\bnot\b|n't\b|\bnever\b|\bleave\b|\bwithout\b",
+    r"\bactually\b|\bstattdessen\b|\bplutôt\b|\ben (?:lugar|vez)\b|вместо|不要|ではなく",
 )
 _QUOTED = re.compile(r"```.*?(?:```|\Z)|^>.*$|`[^`\n]*`|\"[^\"\n]{40,}\"", re.DOTALL | re.MULTILINE)
 _GREETING = re.compile(
     r"^(?:(?:hm+|uh+|ah+|oh|hey|sorry|ok(?:ay)?|yes|yeah|well|so|and|but|please|look|hi|ach|äh)"
-    r"[\s,.!:…-]+)+", re.IGNORECASE
+    r"[\s,.!:\u2026-]+)+", re.IGNORECASE
 )  # fmt: skip
 
 
@@ -121,7 +136,7 @@ def correcting_rule(text: str, situation: Situation) -> Rule | None:
     """The rule by which the turn corrects; null when it does not."""
     if not situation.after_work:
         return None
-    words = own_words(text.replace("’", "'"))
+    words = own_words(text.replace("\u2019", "'"))
     opening = _GREETING.sub("", words)
     if not words or _AGREES.match(opening):
         return None
