@@ -63,6 +63,7 @@ class Peer:
         self._ended = asyncio.Event()
         self._end_reason: PipeError | None = None
         self._greeted = False
+        self._reading: asyncio.Task[None] | None = None
 
     @classmethod
     async def over(cls, sock: socket.socket, hello: Fields | None = None) -> "Peer":
@@ -162,7 +163,20 @@ class Peer:
     # --- the life of the pipe --------------------------------------------------------------
 
     async def run(self) -> None:
-        """Read until the other side closes. Raises PipeError when it broke the protocol."""
+        """Read until the other side closes. Raises PipeError when it broke the protocol.
+
+        Whoever runs it again waits for the same end. Cancelling it closes the pipe.
+        """
+        if self._reading is None:
+            self._reading = asyncio.create_task(self._read())
+            self._reading.add_done_callback(lambda done: done.cancelled() or done.exception())
+        try:
+            await asyncio.shield(self._reading)
+        except asyncio.CancelledError:
+            self.close()
+            raise
+
+    async def _read(self) -> None:
         reason = PipeError("The other process closed the pipe.", reason="closed")
         try:
             self._greet()
@@ -225,9 +239,6 @@ class Peer:
 
     def _take(self, frame: Frame) -> None:
         """Act on one frame. Raises PipeError where it has no place."""
-        if not self._greeting.done():
-            self._take_hello(frame)
-            return
         match frame:
             case {"more": str(text)} if not self._is_over(text):
                 self._pieces.append(text)
@@ -241,7 +252,10 @@ class Peer:
             case _:
                 self._take_whole(frame)
 
-    def _take_hello(self, frame: Frame) -> None:
+    def _take_whole(self, frame: Frame) -> None:
+        if self._greeting.done():
+            self._take_traffic(frame)
+            return
         hello = frame.get("hello")
         if not isinstance(hello, Mapping) or hello.get("protocol") != PROTOCOL:
             raise PipeError(
@@ -257,7 +271,7 @@ class Peer:
             raise PipeError("The other process sent a message over the bound.", reason="too-large")
         return False
 
-    def _take_whole(self, frame: Frame) -> None:
+    def _take_traffic(self, frame: Frame) -> None:
         match frame:
             case {"id": int(number), "op": str(op), "args": Mapping() as args}:
                 self._take_request(number, op, args)
