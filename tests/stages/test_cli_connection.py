@@ -11,10 +11,18 @@ from pathlib import Path
 import pytest
 
 from gnomon.cli import asks
-from gnomon.cli.connection import answers, connect, read_lock
+from gnomon.cli.connection import answers, connect
 from gnomon.cli.http_connection import HttpConnection
-from gnomon.domain.errors import BudgetError, GnomonError, NeedsOperatorError
+from gnomon.domain.errors import (
+    BudgetError,
+    ConfigError,
+    GnomonError,
+    HomeLockedError,
+    NeedsOperatorError,
+    UsageError,
+)
 from gnomon.home import Home
+from gnomon.lock import HomeLock, holder
 
 
 @dataclass
@@ -119,21 +127,53 @@ def test_a_token_that_is_not_ours_to_read_needs_the_operator(tmp_path: Path) -> 
 def test_the_lock_names_the_gateway_that_answers(home: Home) -> None:
     home.root.mkdir()
     home.operator_token.write_text("secret")
-    assert read_lock(home) is None
     with serving(Gateway()) as gateway:
-        home.lock.write_text(json.dumps({"pid": 1, "url": gateway.url}))
+        lock = HomeLock.acquire(home.lock, pid=1, url=gateway.url)
         connection = connect(home, "main")
         assert connection.running
         assert connection.call(asks.RESUME, {}).detail == "done"
         connection.close()
+        lock.release()
     assert not answers(gateway.url)
 
 
-@pytest.mark.parametrize("text", ["", "nonsense", "{}", '{"pid": "x"}'])
-def test_a_lock_that_says_nothing_is_no_lock(home: Home, text: str) -> None:
+def test_a_home_that_is_kept_without_a_listener_is_given_up_in_time(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gnomon.cli.connection.WAIT_SECONDS", 0.2)
     home.root.mkdir()
-    home.lock.write_text(text)
-    assert read_lock(home) is None
+    lock = HomeLock.acquire(home.lock, pid=4711)
+    with pytest.raises(HomeLockedError, match="4711"):
+        connect(home, "main")
+    lock.release()
+
+
+def test_without_a_daemon_the_core_answers_in_process_and_gives_the_home_back(home: Home) -> None:
+    for _ in range(2):
+        connection = connect(home, "main")
+        assert not connection.running
+        status = connection.call(asks.STATUS, {})
+        assert (status.running, status.agent) == (False, "main")
+        assert connection.call(asks.VERIFY, {}).ok
+        assert holder(home.lock) is not None
+        connection.close()
+        assert holder(home.lock) is None
+
+
+def test_an_error_leaves_the_connection_usable(home: Home) -> None:
+    connection = connect(home, "main")
+    with pytest.raises(UsageError):
+        connection.call(asks.CHAT_MESSAGES, {"session": "s-none"})
+    assert connection.call(asks.FOLDERS_LIST, {}) == []
+    connection.close()
+
+
+def test_a_wrong_config_is_told_before_anything_is_done(home: Home) -> None:
+    home.root.mkdir()
+    home.config.write_text("[kernel]\ntick_ms = 5\n")
+    with pytest.raises(ConfigError, match="line 2"):
+        connect(home, "main")
+    assert holder(home.lock) is None
 
 
 @pytest.mark.parametrize("url", [None, "", "http://", "nonsense", "http://127.0.0.1:1"])

@@ -1,6 +1,6 @@
 """How a verb reaches Gnomon: the running gateway, else its core in this process.
 
-The home's lock says which: its file holds `{"pid", "url"}` while a Gnomon has the home.
+The home's lock says which: who holds it names itself there, with the gateway's address.
 """
 
 import time
@@ -8,12 +8,11 @@ from collections.abc import Callable
 from typing import Protocol, TypeVar
 from urllib.parse import urlsplit
 
-import msgspec
-
 from gnomon.cli.asks import Ask
 from gnomon.domain.errors import HomeLockedError
 from gnomon.domain.json_value import Fields
 from gnomon.home import Home
+from gnomon.lock import holder
 
 R = TypeVar("R")
 OnPart = Callable[[Fields], None]
@@ -41,21 +40,6 @@ class Connection(Protocol):
 Connect = Callable[[Home, str], Connection]
 
 
-class LockFile(msgspec.Struct, frozen=True, kw_only=True):
-    """What `home.lock` says of who has the home. `url` is null until the gateway listens."""
-
-    pid: int
-    url: str | None = None
-
-
-def read_lock(home: Home) -> LockFile | None:
-    """Who last had the home; they may be gone. None when nobody left word."""
-    try:
-        return msgspec.json.decode(home.lock.read_bytes(), type=LockFile)
-    except (OSError, msgspec.DecodeError):
-        return None
-
-
 def answers(url: str | None) -> bool:
     """Whether something accepts a connection there."""
     import socket
@@ -78,11 +62,11 @@ def connect(home: Home, agent: str) -> Connection:
     """
     deadline = time.monotonic() + WAIT_SECONDS
     while True:
-        lock = read_lock(home)
-        if lock is not None and lock.url and answers(lock.url):
+        held = holder(home.lock)
+        if held is not None and held.url and answers(held.url):
             from gnomon.cli.http_connection import HttpConnection
 
-            return HttpConnection(lock.url, home.operator_token)
+            return HttpConnection(held.url, home.operator_token)
         from gnomon.cli.local_connection import LocalConnection
 
         local = LocalConnection(home, agent)

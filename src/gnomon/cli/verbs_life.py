@@ -2,22 +2,22 @@
 
 import os
 import time
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from gnomon.cli import asks
-from gnomon.cli.connection import answers, read_lock
+from gnomon.cli.connection import answers
 from gnomon.cli.durations import parse_duration, spoken
 from gnomon.cli.line import Line
 from gnomon.cli.options import AgentOption, HomeOption, Invocation, JsonOption, invocation
 from gnomon.cli.render import status_lines
 from gnomon.domain.errors import GnomonError, NeedsOperatorError
 from gnomon.domain.views import Done
+from gnomon.home import Home
+from gnomon.lock import Holder, holder
 
 STOP_SECONDS = 30.0
-PROCESSES = Path("/proc")
 
 
 def register(app: typer.Typer) -> None:
@@ -63,43 +63,28 @@ def down(
     Example: `gnomon down`
     """
     asked = invocation(ctx, home, agent, as_json)
-    lock = read_lock(asked.home)
-    if lock is None or not answers(lock.url):
+    held = holder(asked.home.lock)
+    if held is None or not answers(held.url):
         done = Done(detail="Gnomon is not running here.")
     else:
         asked.ask(asks.STOP)
-        _wait_until_gone(lock.pid, lock.url)
+        _wait_until_gone(asked.home, held)
         done = Done(detail="Gnomon has stopped.")
     asked.show(done, [Line(done.detail)])
 
 
-def _wait_until_gone(pid: int, url: str | None) -> None:
-    """Until its process has ended and nothing listens there."""
+def _wait_until_gone(home: Home, held: Holder) -> None:
+    """Until the home is free: its holder lets go when all is written, or when it is dead."""
     deadline = time.monotonic() + STOP_SECONDS
     while time.monotonic() < deadline:
-        if _ended(pid) and not answers(url):
+        if holder(home.lock) != held:
             return
-        time.sleep(0.05)
+        time.sleep(0.02)
     raise GnomonError(
-        f"Gnomon (pid {pid}) was asked to stop and has not ended in {STOP_SECONDS:.0f} s.",
-        next_step=f"See gateway.log in the home; `kill {pid}` ends it.",
-        pid=pid,
+        f"Gnomon (pid {held.pid}) was asked to stop and has not in {STOP_SECONDS:.0f} s.",
+        next_step=f"See {home.log}; `kill {held.pid}` ends it.",
+        pid=held.pid,
     )
-
-
-def _ended(pid: int) -> bool:
-    """Also true of a process that ended and that its parent has not yet noticed."""
-    if PROCESSES.exists():
-        try:
-            state = (PROCESSES / str(pid) / "stat").read_text().rpartition(")")[2].split()[0]
-        except OSError:
-            return True
-        return state == "Z"
-    try:
-        os.kill(pid, 0)
-    except OSError:
-        return True
-    return False
 
 
 def open_(
