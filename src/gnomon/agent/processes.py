@@ -92,16 +92,40 @@ class Programs:
 
     def end_strays(self) -> None:
         """Kill what is left once no call is under way: then every child is a stray."""
-        if not self._reaper:
-            return
         for _ in range(STRAY_ROUNDS):
-            if self._under_way or not (strays := _children()):
+            if not self._reaper or self._under_way or not _kill_children():
                 return
-            for pid in strays:
-                with contextlib.suppress(ProcessLookupError, PermissionError):
-                    os.kill(pid, signal.SIGKILL)
-                with contextlib.suppress(ChildProcessError):
-                    os.waitpid(pid, 0)
+
+
+def _kill_children() -> bool:
+    """Kill our children, those that became ours included. False when there are none."""
+    try:
+        children = _children()
+    except OSError:
+        return _kill_all_in_reach()
+    for pid in children:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(pid, 0)
+    return bool(children)
+
+
+def _kill_all_in_reach() -> bool:
+    """Without a /proc (jail level `partial`) children cannot be listed. But there Landlock lets
+    this process signal nobody outside its own confinement, so that a signal to all reaches
+    just what it started. Whether that holds is tried on the parent first; if it does not,
+    nothing is signalled.
+    """
+    try:
+        os.kill(os.getppid(), 0)
+    except PermissionError:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(-1, signal.SIGKILL)
+    try:
+        return os.waitpid(-1, os.WNOHANG) != (0, 0)
+    except ChildProcessError:
+        return False
 
 
 @contextlib.asynccontextmanager
@@ -174,12 +198,9 @@ def _become_reaper() -> bool:
 
 
 def _children() -> list[int]:
-    """Our direct children, from /proc; none where there is no /proc."""
+    """Our direct children, from /proc. Raises OSError where there is none to be read."""
     own = str(os.getpid())
-    try:
-        names = [entry.name for entry in os.scandir("/proc")]
-    except OSError:
-        return []
+    names = [entry.name for entry in os.scandir("/proc")]
     return [int(name) for name in names if name.isdigit() and _parent(name) == own]
 
 
