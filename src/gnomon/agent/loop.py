@@ -7,6 +7,7 @@ step looks at the whole history, so the thousandth costs what the tenth did.
 """
 
 import asyncio
+import re
 from collections.abc import Mapping
 
 import msgspec
@@ -22,6 +23,8 @@ from gnomon.domain.records import Failure, RunStep
 
 MAX_INVALID_STEPS = 4
 """So many steps in a row with no call that could be carried out end the run."""
+NAME_LIMIT = 64
+"""Characters kept of a tool's name that does not exist."""
 MAX_CALLS = 16
 """Calls of one step that are carried out; the rest are refused, and the model can ask again."""
 
@@ -97,7 +100,7 @@ async def _tools(
         ]
     limit = working.context.result_limit(len(calls))
     for call, (text, error) in zip(calls, (task.result() for task in tasks), strict=True):
-        content = as_data(call.name, middle_cut(text, limit), error)
+        content = as_data(_named(working, call), middle_cut(text, limit), error)
         working.context.add(Message(role="tool", content=content, tool_call_id=call.id))
     return sum(task.result()[1] not in _NOT_CARRIED_OUT for task in tasks)
 
@@ -118,24 +121,34 @@ async def _tool(
     to the model, which can do better; it never ends the run.
     """
     span = f"{working.task.run_id}.{working.steps}.{index}"
-    _emit(working, ports, "tool", span, False, {"tool": call.name})
+    name = _named(working, call)
+    _emit(working, ports, "tool", span, False, {"tool": name})
     try:
         if check is None:
-            raise ToolNotFoundError("Tool not found.", tool=call.name)
+            raise ToolNotFoundError("Tool not found.", tool=name)
         if index >= MAX_CALLS:
             raise TooManyCallsError(f"Only {MAX_CALLS} calls of one step are carried out.")
         arguments = check(call.arguments)
-        working.tools[call.name] = working.tools.get(call.name, 0) + 1
-        result = await ports.tools.run(call.name, arguments)
+        working.tools[name] = working.tools.get(name, 0) + 1
+        result = await ports.tools.run(name, arguments)
         text, error = middle_cut(result.text, RESULT_LIMIT), result.error
     except GnomonError as failure:
         text, error = str(failure), failure.code
     if error is not None:
         working.failures.append(Failure(tool=call.name, code=error))
-    entry = {"call": call.id, "tool": call.name, "error": error, "text": text}
+    entry = {"call": call.id, "tool": name, "error": error, "text": text}
     ports.log(RunStep(step=working.steps, entry=entry))
-    _emit(working, ports, "tool", span, True, {"tool": call.name, "error": error})
+    _emit(working, ports, "tool", span, True, {"tool": name, "error": error})
     return text, error
+
+
+def _named(working: Working, call: ToolCall) -> str:
+    """The tool's name; of one that is not there, no more of what the model wrote than is safe to
+    stand in a fence, an event and a ledger.
+    """
+    if call.name in working.granted:
+        return call.name
+    return re.sub(r"[^A-Za-z0-9_.-]", "_", call.name[:NAME_LIMIT]) or "unnamed"
 
 
 def _compact(working: Working, ports: Ports) -> None:

@@ -21,7 +21,8 @@ StopReason = Literal[
 ]
 """Why a run ended. `done`: the model answered without asking for a tool. `max-loops` is the
 circuit-breaker. `repeated-call`: the same calls with the same arguments again and again.
-`invalid-calls`: nothing but calls that cannot be carried out. `length`: the reply was cut."""
+`invalid-calls`: nothing but calls that cannot be carried out. `length`: the reply was
+cut, at its limit or by the server's filter."""
 
 
 @dataclass(frozen=True)
