@@ -13,7 +13,7 @@ class Arguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """Base of all arguments: unknown names are refused."""
 
 
-class ChatTurn(Arguments):
+class ChatTurn(Arguments, frozen=True):
     """`session` null opens a new one; `reply_to` names the surface that is answered."""
 
     text: Text
@@ -21,11 +21,11 @@ class ChatTurn(Arguments):
     reply_to: str | None = None
 
 
-class OfSession(Arguments):
+class OfSession(Arguments, frozen=True):
     session: SessionId
 
 
-class HistoryImport(Arguments):
+class HistoryImport(Arguments, frozen=True):
     """Either paths, or sources (`claude-code`, `codex`) at their usual place."""
 
     paths: tuple[PathText, ...] = ()
@@ -33,23 +33,23 @@ class HistoryImport(Arguments):
     dry_run: bool = False
 
 
-class HistoryReport(Arguments):
+class HistoryReport(Arguments, frozen=True):
     """`since` is a date or an instant; `project` a part of a project's path."""
 
     since: str | None = None
     project: str | None = None
 
 
-class FolderAdd(Arguments):
+class FolderAdd(Arguments, frozen=True):
     path: PathText
     writable: bool = False
 
 
-class FolderRemove(Arguments):
+class FolderRemove(Arguments, frozen=True):
     path: PathText
 
 
-class ModelUse(Arguments):
+class ModelUse(Arguments, frozen=True):
     """`key_env` names a variable, `key_file` a 0600 file; a key itself is never passed."""
 
     name: Text
@@ -58,15 +58,15 @@ class ModelUse(Arguments):
     key_file: str = ""
 
 
-class Pause(Arguments):
+class Pause(Arguments, frozen=True):
     """Null pauses until `resume`."""
 
     for_seconds: Annotated[int, msgspec.Meta(ge=1, le=366 * 86_400)] | None = None
 
 
-class JournalTail(Arguments):
+class JournalTail(Arguments, frozen=True):
     lines: Annotated[int, msgspec.Meta(ge=1, le=1_000)] = 20
 
 
-class Card(Arguments):
+class Card(Arguments, frozen=True):
     card: Annotated[str, msgspec.Meta(pattern=r"^[a-z-]{1,40}$")]

@@ -7,13 +7,19 @@ long as the verb takes. Processes are started when they are needed, here as ther
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import cast
+
+import msgspec
 
 from gnomon import config as configuration
+from gnomon.agent.places import HostArgument
 from gnomon.brokers.folders import Folders, this_machine
 from gnomon.brokers.model import ModelBroker
 from gnomon.brokers.model_budget import Limits
 from gnomon.brokers.model_gate import BrokerState, Surroundings
 from gnomon.brokers.tool import ToolBroker, ToolGrant
+from gnomon.brokers.tool_hosts import Host as ToolHost
 from gnomon.brokers.tool_hosts import ToolHosts
 from gnomon.config import Config
 from gnomon.daemon.background import Background
@@ -33,6 +39,7 @@ from gnomon.daemon.tallies import Tallies
 from gnomon.daemon.turns import Turns
 from gnomon.domain.errors import GnomonError
 from gnomon.domain.instants import MINUTE, iso
+from gnomon.domain.json_value import Fields
 from gnomon.domain.manifest import Manifest
 from gnomon.domain.records import Spend
 from gnomon.gateway.stream import Stream
@@ -43,6 +50,7 @@ from gnomon.trust.jail import Grants
 from gnomon.trust.roles import check_op
 
 RESIDENT_MODULE = "gnomon.resident.main"
+TOOL_HOST_MODULE = "gnomon.agent.tool_host"
 NEAR_MINUTES = 30
 """How lately the operator must have been here for a broken model to be tried again."""
 FOREVER = "you resume it"
@@ -94,9 +102,9 @@ class Core:
             ),
             state=self.memo.load("model-broker.json", BrokerState),
         )
-        self.history = History(self.home, self.agent, self.stores, platform)
+        self.history = History(self.agent, self.stores, platform)
         self.tools = ToolBroker(
-            ToolHosts(platform.start_tool_host, platform.clock),
+            ToolHosts(self._start_tool_host, platform.clock),
             self._grant,
             lambda: config.improve.autonomy,
             self.history.recall,
@@ -174,6 +182,22 @@ class Core:
         self.stores.journal(f"The resident: {code}: {detail}")
         self.say_status()
 
+    async def _start_tool_host(self, argument: HostArgument) -> ToolHost:
+        """It sees the workspace and the granted folders, and nothing else of ours."""
+        folders = argument.folders
+        grants = Grants(
+            read=tuple(Path(each.path) for each in folders if not each.writable),
+            write=(
+                Path(argument.workspace),
+                *(Path(each.path) for each in folders if each.writable),
+            ),
+        )
+        fields = cast(Fields, msgspec.to_builtins(argument))
+        child = await self.platform.start_child(
+            "tool-host", TOOL_HOST_MODULE, fields, grants, serve=None
+        )
+        return cast(ToolHost, child)
+
     async def _start_resident(self) -> ChildProcess:
         argument = self.world.spawn_argument(
             self.platform.clock.wall(),
@@ -217,11 +241,7 @@ async def open_core(home: Home, agent_id: str, platform: Platform) -> AsyncGener
             ),
             self_state=SelfStateFile(agent, stores.journal),
             background=Background(lambda error: stores.journal(f"A write failed: {error}")),
-            folders=Folders(
-                memo.loader("folders.json"),
-                memo.saver("folders.json"),
-                lambda: this_machine(home.root),
-            ),
+            folders=Folders(agent.state / "folders.json", lambda: this_machine(home.root)),
             presence=Presence(last_at=clock.wall(), last_sign="command"),
         )
         stack.push_async_callback(core.background.drain)

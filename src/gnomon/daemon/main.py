@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TextIO
 
 from gnomon.domain.errors import GnomonError
 from gnomon.home import Home, default_home
@@ -80,11 +81,11 @@ def _detach(options: argparse.Namespace) -> int:
     except ValueError:
         code = child.wait()
         message = f"Gnomon ended with status {code} before it was ready. See {home.log}."
-        print(message, file=sys.stderr)
+        _write(sys.stderr, message)
         return EXIT_FAULT
     if not facts.get("ready"):
         error = facts.get("error", {})
-        print(json.dumps(facts) if options.json else error.get("message", line), file=sys.stderr)
+        _write(sys.stderr, json.dumps(facts) if options.json else str(error.get("message", "")))
         return EXIT_FAULT
     _say_ready(facts, as_json=options.json)
     if not options.no_open:
@@ -94,23 +95,28 @@ def _detach(options: argparse.Namespace) -> int:
 
 def _say_ready(facts: dict[str, object], *, as_json: bool) -> None:
     if as_json:
-        print(json.dumps(facts), flush=True)
+        _write(sys.stdout, json.dumps(facts))
         return
-    print(
+    _write(
+        sys.stdout,
         f"Gnomon is running (pid {facts['pid']}, ready in {facts['seconds']} s).\n"
         f"Dashboard: {facts['login']}\n"
         "The link works once, for ten minutes; `gnomon open` makes a fresh one.",
-        flush=True,
     )
 
 
 def _say_error(error: GnomonError, *, as_json: bool) -> int:
     if as_json:
         facts = {"code": error.code, "message": str(error), "facts": dict(error.facts)}
-        print(json.dumps({"ready": False, "error": facts}), flush=True)
+        _write(sys.stdout, json.dumps({"ready": False, "error": facts}))
     else:
-        print(str(error), file=sys.stderr)
+        _write(sys.stderr, str(error))
     return EXIT_USAGE if error.code in {"usage", "config"} else EXIT_FAULT
+
+
+def _write(stream: TextIO, text: str) -> None:
+    stream.write(text + "\n")
+    stream.flush()
 
 
 def _open_browser(link: str) -> None:
@@ -124,8 +130,8 @@ def _open_browser(link: str) -> None:
 def _process_start() -> float:
     """When this process began, on the monotonic clock: what `seconds` counts from."""
     try:
-        with open("/proc/self/stat", encoding="utf-8") as stat:
-            ticks = int(stat.read().rpartition(")")[2].split()[19])
+        stat = Path("/proc/self/stat").read_text(encoding="utf-8")
+        ticks = int(stat.rpartition(")")[2].split()[19])
     except (OSError, ValueError, IndexError):
         return time.monotonic()  # no such file on this system: count from here
     age = time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")

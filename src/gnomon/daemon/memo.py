@@ -1,7 +1,7 @@
 """An agent's small persisted facts: `state/*.json`, each read once and written whole."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -11,7 +11,7 @@ from gnomon.daemon.remembered import Remembered
 from gnomon.domain.canonical import canonical
 from gnomon.domain.instants import Millis
 from gnomon.gateway.authority import Session
-from gnomon.statefile import read_state, write_atomic, write_state
+from gnomon.statefile import read_state, write_state
 
 T = TypeVar("T")
 
@@ -52,19 +52,6 @@ class Memo:
 
     def facts_paused(self, now: Millis) -> bool:
         return self.facts.is_paused(now)
-
-    def loader(self, name: str) -> Callable[[], bytes | None]:
-        """For owners of their own format: the bytes of a file, or None."""
-        path = self._folder / name
-
-        def load() -> bytes | None:
-            return path.read_bytes() if path.exists() else None
-
-        return load
-
-    def saver(self, name: str) -> Callable[[bytes], None]:
-        path = self._folder / name
-        return lambda data: write_atomic(path, data)
 
 
 def paused(facts: Remembered, until: Millis | None) -> Remembered:

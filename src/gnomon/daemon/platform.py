@@ -4,7 +4,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from gnomon.brokers.tool_hosts import StartHost
 from gnomon.disk import SYSTEM_DISK, Disk
 from gnomon.domain.json_value import Fields, Json
 from gnomon.domain.policy import Role
@@ -49,7 +48,6 @@ class Platform:
     ids: Ids
     environ: Mapping[str, str]
     start_child: StartChild
-    start_tool_host: StartHost
     jail_level: Callable[[], JailLevel]
     power_bound: Callable[[], bool]
     disk: Disk = SYSTEM_DISK

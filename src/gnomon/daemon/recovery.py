@@ -56,7 +56,7 @@ def _recent(folder: Path, since: Millis | None) -> list[Path]:
 
 
 async def _rebuild_spend(stores: Stores, run: str, turn: Turn, at: Millis) -> int:
-    recent = stores.files["spend-ledger"].read_range(_began(turn, at), None)
+    recent = stores.files["spend-ledger"].read_range(_began(turn, at))
     standing = [line.body for line in recent if isinstance(line.body, Spend)]
     missing = derive.missing_spend(spends_of(turn), standing, run)
     for spend in missing:
@@ -65,7 +65,7 @@ async def _rebuild_spend(stores: Stores, run: str, turn: Turn, at: Millis) -> in
 
 
 async def _rebuild_observation(stores: Stores, turn: Turn, at: Millis) -> int:
-    recent = stores.files["observations"].read_range(_began(turn, at), None)
+    recent = stores.files["observations"].read_range(_began(turn, at))
     for line in recent:
         body = line.body
         if isinstance(body, Observation) and (body.session, body.turn) == (

@@ -7,7 +7,7 @@ from gnomon.gateway.authority import Session
 
 
 class Remembered(msgspec.Struct, frozen=True, kw_only=True):
-    """`paused_until` null while `paused`: until it is resumed. `browser_sessions` are hashes alone."""
+    """`paused_until` null while `paused`: until it is resumed. Of browsers only hashes are kept."""
 
     paused: bool = False
     paused_until: Millis | None = None

@@ -3,7 +3,6 @@
 import os
 from functools import partial
 
-from gnomon.brokers.tool_hosts import start_in_jail
 from gnomon.clock import SystemClock, SystemIds
 from gnomon.daemon.platform import Platform
 from gnomon.daemon.power import power_bound
@@ -18,7 +17,6 @@ def this_machine(*, allow_unjailed: bool = False) -> Platform:
         ids=SystemIds(clock),
         environ=os.environ,
         start_child=partial(jail.start, allow_unjailed=allow_unjailed),
-        start_tool_host=start_in_jail,
         jail_level=jail.available_level,
         power_bound=power_bound,
     )
