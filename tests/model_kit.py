@@ -1,9 +1,10 @@
 """Shared by the tests of models: requests, a hosted model before a stub, a broker's world."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 import msgspec
 
@@ -82,7 +83,7 @@ async def complete(
 @asynccontextmanager
 async def hosted(
     stub: OpenAIStub, *, key: str | None = None, idle_seconds: float = 60.0
-) -> AsyncIterator[tuple[HostedModel, MemoryHosts]]:
+) -> AsyncGenerator[tuple[HostedModel, MemoryHosts]]:
     """A hosted model before a stub, its child on a pipe in memory."""
     hosts = MemoryHosts(_serve_fast)
     model = HostedModel(
@@ -111,7 +112,7 @@ async def _serve_fast(peer: Peer, argument: Fields) -> None:
 class World:
     """A broker and everything that it asks, each to be set by a test."""
 
-    model: Model
+    model: Any
     clock: FakeClock = field(default_factory=FakeClock)
     limits: Limits = field(
         default_factory=lambda: Limits(
@@ -141,9 +142,7 @@ class World:
         )
 
     def in_force(self, model: Model, name: str = "scripted") -> InForce:
-        return InForce(
-            name=name, kind="local", model=model, prices=self.prices, slots=self.slots
-        )
+        return InForce(name=name, kind="local", model=model, prices=self.prices, slots=self.slots)
 
     def takes(self, seconds: float, answer: ModelReply | BaseException) -> ScriptedModel:
         """A model whose every call takes so long on this world's clock."""

@@ -1,7 +1,7 @@
 """What every `Model` does, fake or real: the scripted one, the replayed one, the hosted one."""
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 
 import msgspec
 import pytest
@@ -45,18 +45,16 @@ def scripted_part(part: str) -> ScriptedModel:
 
 
 @asynccontextmanager
-async def scripted(part: str) -> AsyncIterator[Model]:
+async def scripted(part: str) -> AsyncGenerator[Model]:
     yield scripted_part(part)
 
 
 @asynccontextmanager
-async def replayed(part: str) -> AsyncIterator[Model]:
+async def replayed(part: str) -> AsyncGenerator[Model]:
     recording = RecordingModel(scripted_part(part))
     for request in (ask(), ask("Use tools."), ask(schema=SCHEMA)):
-        try:
+        with suppress(ModelRateLimitError, ModelRequestError):  # they are recorded
             await recording.complete(request)
-        except (ModelRateLimitError, ModelRequestError):
-            pass  # it is recorded
     yield ReplayModel(recording.cassette)
 
 
@@ -75,7 +73,7 @@ def stub_part(part: str) -> stub_can.Behaviour:
 
 
 @asynccontextmanager
-async def served(part: str) -> AsyncIterator[Model]:
+async def served(part: str) -> AsyncGenerator[Model]:
     async with OpenAIStub(then=stub_part(part)) as stub, hosted(stub) as (model, _):
         yield model
 

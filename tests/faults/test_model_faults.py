@@ -56,9 +56,7 @@ async def test_a_first_byte_that_does_not_come_is_not_waited_for_for_ever() -> N
 
 
 async def test_a_stream_that_goes_silent_is_left() -> None:
-    await fails(
-        stub_can.stall_after("Once"), ModelTimeoutError, requests=1, stall_seconds=0.2
-    )
+    await fails(stub_can.stall_after("Once"), ModelTimeoutError, requests=1, stall_seconds=0.2)
 
 
 async def test_a_slow_drip_ends_with_the_call() -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from typing import Any
 
 import msgspec
 import pytest
@@ -47,7 +48,7 @@ async def hang(peer: Peer, argument: Fields) -> None:
     await peer.closed()
 
 
-def adapter(hosts: MemoryHosts, clock: FakeClock, **options: object) -> HostedModel:
+def adapter(hosts: MemoryHosts, clock: FakeClock, **options: Any) -> HostedModel:
     return HostedModel(plan=plan, start=hosts.start, clock=clock, idle_seconds=300.0, **options)
 
 

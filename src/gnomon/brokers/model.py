@@ -93,8 +93,7 @@ class ModelBroker:
 
     def skip_reason(self, purpose: str = "reflection") -> SkipReason | None:
         """Why a background call would be refused now, in the words of a tick's line."""
-        probe = ModelRequest(messages=(), purpose=purpose, max_tokens=1)
-        return self._gate.skip_reason(Call("resident", purpose, "", probe), self.in_force)
+        return self._gate.skip_reason(purpose, self.in_force)
 
     # --- the model in force ------------------------------------------------------------------
 

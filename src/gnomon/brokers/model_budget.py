@@ -21,6 +21,8 @@ TYPICAL_WEIGHT = 0.3
 """How much the newest background call moves the typical length (exponential mean)."""
 LEAST_SECONDS = 1.0
 """A background call is not begun with less duty cycle left than this."""
+ROUNDING = 1e-6
+"""Sums of seconds are compared with this much slack."""
 OBSERVED_LEAST_SECONDS = 600.0
 """Below this there is no telling what an hour costs."""
 
@@ -62,6 +64,8 @@ class BudgetState(msgspec.Struct, frozen=True, kw_only=True):
     tokens: int = 0
     worked: tuple[Worked, ...] = ()
     typical_seconds: float = 0.0
+    typical_tokens: float = 0.0
+    """Of background calls: exponential means."""
     since: float = 0.0
     """Boot seconds from which `worked` is a whole record."""
 
@@ -113,7 +117,7 @@ def refusal(state: BudgetState, limits: Limits, now: Now, ask: Ask) -> Refusal |
 
 def duty_left(state: BudgetState, limits: Limits, now: Now) -> float:
     """Seconds of background inference that this hour still allows."""
-    return max(0.0, limits.duty_seconds - sum(w.seconds for w in _within_hour(state, now)))
+    return max(0.0, _duty_balance(state, limits, now))
 
 
 def settle(state: BudgetState, now: Now, used: Used) -> BudgetState:
@@ -124,11 +128,11 @@ def settle(state: BudgetState, now: Now, used: Used) -> BudgetState:
     )
     if not used.background:
         return counted
-    typical = used.seconds
-    if state.typical_seconds > 0:
-        typical = state.typical_seconds + TYPICAL_WEIGHT * (used.seconds - state.typical_seconds)
     return msgspec.structs.replace(
-        counted, worked=_add(_within_hour(state, now), now, used), typical_seconds=typical
+        counted,
+        worked=_add(_within_hour(state, now), now, used),
+        typical_seconds=_mean(state.typical_seconds, used.seconds),
+        typical_tokens=_mean(state.typical_tokens, used.tokens),
     )
 
 
@@ -156,10 +160,14 @@ def shifted(state: BudgetState, seconds: float) -> BudgetState:
     )
 
 
+def _mean(before: float, newest: float) -> float:
+    return newest if before == 0 else before + TYPICAL_WEIGHT * (newest - before)
+
+
 def _duty_refusal(state: BudgetState, limits: Limits, now: Now) -> Refusal | None:
     """Enough for a typical call must be left, else it would be begun only to be cut off."""
-    need = min(max(LEAST_SECONDS, state.typical_seconds), limits.duty_seconds)
-    left = duty_left(state, limits, now)
+    need = min(max(LEAST_SECONDS, state.typical_seconds), limits.duty_seconds) - ROUNDING
+    left = _duty_balance(state, limits, now)
     if limits.duty_seconds > 0 and left >= need:
         return None
     wait = HOUR_SECONDS
@@ -169,6 +177,11 @@ def _duty_refusal(state: BudgetState, limits: Limits, now: Now) -> Refusal | Non
             wait = work.until + HOUR_SECONDS - now.boot
             break
     return Refusal(bound="duty-cycle", until=Millis(now.wall + round(wait * 1000)))
+
+
+def _duty_balance(state: BudgetState, limits: Limits, now: Now) -> float:
+    """As `duty_left`, negative where a call went on past what was left."""
+    return limits.duty_seconds - sum(w.seconds for w in _within_hour(state, now))
 
 
 def _within_hour(state: BudgetState, now: Now) -> tuple[Worked, ...]:

@@ -25,6 +25,7 @@ from gnomon.domain.errors import (
     PausedError,
 )
 from gnomon.domain.instants import DAY, Millis, iso
+from gnomon.domain.messages import ModelRequest
 from gnomon.domain.ports import Clock
 from gnomon.domain.records import SkipReason
 from gnomon.domain.views import BudgetView, StandingCost
@@ -104,10 +105,12 @@ class ModelGate:
         self._check_breaker(call)
         self._check_budget(call, model)
 
-    def skip_reason(self, call: Call, model: InForce) -> SkipReason | None:
-        """Why the call would be refused, in the words of a tick's line."""
+    def skip_reason(self, purpose: str, model: InForce) -> SkipReason | None:
+        """Why a typical background call would be refused, in the words of a tick's line."""
+        typical = max(1, round(self._budget.typical_tokens))
+        request = ModelRequest(messages=(), purpose=purpose, max_tokens=typical)
         try:
-            self.check(call, model)
+            self.check(Call("resident", purpose, "", request), model)
         except ModelError as error:
             return _skip_reason(error)
         return None
