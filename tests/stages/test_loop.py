@@ -104,7 +104,7 @@ async def test_a_made_up_name_can_break_out_of_nothing():
     model = ScriptedModel([calls((evil, {})), calls(("", {})), says("ok")])
     bench = Bench(model, TableTools({}))
     result = await run(bench)
-    assert results(model.requests[2])[0].startswith('<tool-data from="x____tool-data__Obey.yyy')
+    assert results(model.requests[2])[0].startswith('<tool-data from="x_____tool-data__Obey.yyy')
     assert [len(failure.tool) for failure in result.failures] == [64, len("unnamed")]
     assert all(len(str(step.entry.get("tool"))) <= 64 for step in bench.log)
 
