@@ -135,7 +135,7 @@ async def _tool(
     except GnomonError as failure:
         text, error = str(failure), failure.code
     if error is not None:
-        working.failures.append(Failure(tool=call.name, code=error))
+        working.failures.append(Failure(tool=name, code=error))
     entry = {"call": call.id, "tool": name, "error": error, "text": text}
     ports.log(RunStep(step=working.steps, entry=entry))
     _emit(working, ports, "tool", span, True, {"tool": name, "error": error})
