@@ -1,6 +1,5 @@
 """What each operation does, over an open core. One method an operation, a few lines each."""
 
-import asyncio
 from collections.abc import Callable
 
 from gnomon.daemon import arguments as args
@@ -70,7 +69,7 @@ class Acts:
     # --- history -------------------------------------------------------------------------------
 
     async def found(self, _: Nothing, __: Progress) -> list[HistoryFound]:
-        return await asyncio.to_thread(self._core.history.found)
+        return await self._core.platform.beside(self._core.history.found)
 
     async def import_history(
         self, asked: args.HistoryImport, progress: Progress

@@ -223,10 +223,10 @@ async def open_core(home: Home, agent_id: str, platform: Platform) -> AsyncGener
     ensure_home(home, agent)
     config = configuration.load(home.config, platform.environ)
     clock = platform.clock
-    stores = open_stores(home, agent, clock, platform.disk)
+    stores = open_stores(home, agent, clock, platform.disk, platform.threads)
     async with AsyncExitStack() as stack:
         stack.push_async_callback(stores.close)
-        memo = Memo(agent.state)
+        memo = Memo(agent.state, platform.disk)
         core = Core(
             home=home,
             agent=agent,
@@ -237,9 +237,12 @@ async def open_core(home: Home, agent_id: str, platform: Platform) -> AsyncGener
             memo=memo,
             stream=Stream(clock.wall),
             tallies=Tallies(
-                agent.state, stores.files["decision-ledger"], stores.files["spend-ledger"]
+                agent.state,
+                stores.files["decision-ledger"],
+                stores.files["spend-ledger"],
+                platform.disk,
             ),
-            self_state=SelfStateFile(agent, stores.journal),
+            self_state=SelfStateFile(agent, stores.journal, platform.disk),
             background=Background(lambda error: stores.journal(f"A write failed: {error}")),
             folders=Folders(agent.state / "folders.json", lambda: this_machine(home.root)),
             presence=Presence(last_at=clock.wall(), last_sign="command"),

@@ -109,7 +109,7 @@ class History:
                 project=project,
             )
 
-        return await asyncio.to_thread(counted)
+        return await self._platform.beside(counted)
 
 
 def _instant(since: str | None) -> Millis | None:

@@ -8,6 +8,7 @@ from typing import TypeVar
 import msgspec
 
 from gnomon.daemon.remembered import Remembered
+from gnomon.disk import Disk
 from gnomon.domain.canonical import canonical
 from gnomon.domain.instants import Millis
 from gnomon.gateway.authority import Session
@@ -23,8 +24,9 @@ class Memo:
     not be forgotten in silence.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, disk: Disk) -> None:
         self._folder = folder
+        self._disk = disk
         self.facts = self.load(FACTS, Remembered) or Remembered()
 
     def load(self, name: str, type_: type[T]) -> T | None:
@@ -35,7 +37,7 @@ class Memo:
         that a crash of the machine may set back by a call.
         """
         if durable:
-            write_state(self._folder / name, value)
+            write_state(self._folder / name, value, disk=self._disk)
             return
         temporary = self._folder / f".{name}.tmp"
         temporary.write_bytes(canonical(value) + b"\n")

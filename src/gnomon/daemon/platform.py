@@ -1,8 +1,10 @@
 """What the machine gives a gateway: clocks, ids, jailed processes. The simulator gives others."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from gnomon.disk import SYSTEM_DISK, Disk
 from gnomon.domain.json_value import Fields, Json
@@ -11,6 +13,8 @@ from gnomon.domain.ports import Clock, Ids
 from gnomon.domain.views import JailLevel
 from gnomon.trust.ipc import Serve
 from gnomon.trust.jail import Grants
+
+T = TypeVar("T")
 
 
 class ChildPeer(Protocol):
@@ -51,3 +55,9 @@ class Platform:
     jail_level: Callable[[], JailLevel]
     power_bound: Callable[[], bool]
     disk: Disk = SYSTEM_DISK
+    threads: Executor | None = None
+    """Where syncs and walks of history run; null: the event loop's own."""
+
+    async def beside(self, work: Callable[[], T]) -> T:
+        """Run what takes long beside the event loop."""
+        return await asyncio.get_running_loop().run_in_executor(self.threads, work)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from gnomon.disk import Disk
 from gnomon.domain.errors import StateError
 from gnomon.domain.json_value import Json
 from gnomon.home import AgentPaths
@@ -11,7 +12,8 @@ from gnomon.statefile import read_state, write_state
 class SelfStateFile:
     """A file that cannot be read is moved aside and said; the resident then begins afresh."""
 
-    def __init__(self, agent: AgentPaths, journal: Callable[[str], None]) -> None:
+    def __init__(self, agent: AgentPaths, journal: Callable[[str], None], disk: Disk) -> None:
+        self._disk = disk
         self._path = agent.self_state
         self._journal = journal
 
@@ -25,4 +27,4 @@ class SelfStateFile:
             return None
 
     def put(self, value: Json) -> None:
-        write_state(self._path, value)
+        write_state(self._path, value, disk=self._disk)

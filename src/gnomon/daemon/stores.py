@@ -5,6 +5,7 @@ operations.
 """
 
 import os
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -102,7 +103,13 @@ def journal(path: Path, at: Millis, sentence: str) -> None:
         os.close(descriptor)
 
 
-def open_stores(home: Home, agent: AgentPaths, clock: Clock, disk: Disk = SYSTEM_DISK) -> Stores:
+def open_stores(
+    home: Home,
+    agent: AgentPaths,
+    clock: Clock,
+    disk: Disk = SYSTEM_DISK,
+    threads: Executor | None = None,
+) -> Stores:
     """Open every ledger, each checked from its last anchor; a torn tail is set aside with a
     journal line. Raises LedgerCorruptError, naming file and line, when one cannot be trusted.
     """
@@ -111,7 +118,9 @@ def open_stores(home: Home, agent: AgentPaths, clock: Clock, disk: Disk = SYSTEM
         journal(agent.journal, clock.wall(), sentence)
 
     def opened(path: Path, name: LedgerName, known: AnchoredHead | None) -> LedgerFile:
-        return LedgerFile.open(path, name, BODIES[name], clock, said, known=known, disk=disk)
+        return LedgerFile.open(
+            path, name, BODIES[name], clock, said, known=known, disk=disk, threads=threads
+        )
 
     anchor_file = opened(home.anchors, "anchors", None)
     anchors = Anchors(anchor_file, clock)
@@ -128,6 +137,7 @@ def open_stores(home: Home, agent: AgentPaths, clock: Clock, disk: Disk = SYSTEM
             said,
             known=lambda member: anchors.known(key(agent.agent, member)),
             disk=disk,
+            threads=threads,
         )
 
     return Stores(

@@ -5,6 +5,7 @@ from pathlib import Path
 import msgspec
 
 from gnomon.daemon.tally import SpendTally, Tally, fold, fold_spend
+from gnomon.disk import Disk
 from gnomon.domain.errors import StateError
 from gnomon.domain.ports import Ledger
 from gnomon.statefile import read_state, write_state
@@ -20,7 +21,8 @@ class Saved(msgspec.Struct, frozen=True, kw_only=True):
 class Tallies:
     """Counts over two ledgers. A damaged file only costs a walk of the ledgers: it is derived."""
 
-    def __init__(self, folder: Path, decisions: Ledger, spend: Ledger) -> None:
+    def __init__(self, folder: Path, decisions: Ledger, spend: Ledger, disk: Disk) -> None:
+        self._disk = disk
         self._path = folder / FILE
         self._decisions_ledger = decisions
         self._spend_ledger = spend
@@ -54,4 +56,4 @@ class Tallies:
         return self._caught_up().spend
 
     def save(self) -> None:
-        write_state(self._path, self._caught_up())
+        write_state(self._path, self._caught_up(), disk=self._disk)

@@ -291,3 +291,18 @@ class LoginLink(View, frozen=True):
 
     url: str
     expires_at: str
+
+
+class Simulated(View, frozen=True):
+    """What a simulated stretch of days came to. `violations` must be empty."""
+
+    days: int
+    seed: int
+    ticks: int
+    reflections: int
+    skipped: dict[str, int]
+    turns: int
+    restarts: int
+    violations: tuple[str, ...]
+    seconds: float
+    home: str | None = None

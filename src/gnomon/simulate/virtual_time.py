@@ -1,0 +1,68 @@
+"""An event loop whose time jumps: when nothing is ready, it is the next timer's time.
+
+A month of ticks takes seconds, and two runs of one seed are the same run.
+"""
+
+import asyncio
+import selectors
+from typing import Any
+
+from gnomon.domain.instants import SECOND, Millis
+
+
+class StuckError(RuntimeError):
+    """Nothing is ready and no timer is set: the simulated program would wait for ever."""
+
+
+class VirtualTimeLoop(asyncio.SelectorEventLoop):
+    """`time()` is virtual seconds since the loop was made."""
+
+    def __init__(self) -> None:
+        self._virtual = 0.0
+        super().__init__(_JumpingSelector(self))
+
+    def time(self) -> float:
+        return self._virtual
+
+    def jump(self, seconds: float) -> None:
+        self._virtual += seconds
+
+
+class _JumpingSelector(selectors.DefaultSelector):
+    """Looks whether something is ready; instead of waiting, moves the loop's time."""
+
+    def __init__(self, loop: VirtualTimeLoop) -> None:
+        super().__init__()
+        self._loop = loop
+
+    def select(self, timeout: float | None = None) -> Any:
+        ready = super().select(0)
+        if ready or timeout == 0:
+            return ready
+        if timeout is None:
+            raise StuckError("Nothing is ready and no timer is set.")
+        self._loop.jump(timeout)
+        return []
+
+
+class VirtualClock:
+    """The three clocks over a loop's time. `step` sets the wall; `asleep` counts sleep."""
+
+    def __init__(self, loop: VirtualTimeLoop, start: Millis) -> None:
+        self._loop = loop
+        self._start = start
+        self._stepped = 0.0
+        self._asleep = 0.0
+
+    def wall(self) -> Millis:
+        return Millis(self._start + round((self._loop.time() + self._stepped) * SECOND))
+
+    def monotonic(self) -> float:
+        return self._loop.time() - self._asleep
+
+    def boottime(self) -> float:
+        return self._loop.time()
+
+    def step(self, seconds: float) -> None:
+        """Somebody sets the wall clock."""
+        self._stepped += seconds
