@@ -5,7 +5,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Row:
-    """`ratio` is ours over floor; it holds when it is at most `budget`. `unit` is of both."""
+    """`ratio` is ours over floor; it holds when it is at most `budget`. `unit` is of both.
+
+    Where the floor can be nothing at all (an idle process), a ratio says nothing: with
+    `absolute`, `budget` bounds `ours` itself.
+    """
 
     what: str
     ours: float
@@ -13,3 +17,14 @@ class Row:
     ratio: float
     budget: float
     unit: str
+    absolute: bool = False
+
+    @property
+    def holds(self) -> bool:
+        return (self.ours if self.absolute else self.ratio) <= self.budget
+
+
+def bounded(what: str, ours: float, floor: float, budget: float, unit: str) -> Row:
+    """A row whose budget bounds the figure itself."""
+    ratio = ours / floor if floor else float("inf")
+    return Row(what, ours, floor, ratio, budget, unit, absolute=True)
