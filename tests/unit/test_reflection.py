@@ -1,6 +1,7 @@
 """What a reflection may say, and what it is told."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 import pytest
@@ -12,6 +13,7 @@ from gnomon.resident.reflection import (
     Authority,
     Perception,
     ReflectionOutput,
+    brief_schema,
     desired_action,
     lane,
     published_schema,
@@ -77,7 +79,7 @@ def test_unknown_fields_are_refused() -> None:
         decode(fitness="0.9")
 
 
-def nodes(node: object) -> Iterator[dict[str, object]]:
+def nodes(node: Any) -> Iterator[dict[str, object]]:
     if isinstance(node, dict):
         yield node
     for child in node.values() if isinstance(node, dict) else node:
@@ -90,6 +92,14 @@ def test_every_text_and_list_in_the_schema_is_bounded() -> None:
     assert all("maxLength" in n or "enum" in n for n in schema if n.get("type") == "string")
     assert all(n["maxItems"] == 4 for n in schema if n.get("type") == "array")
     assert all(n["additionalProperties"] is False for n in schema if n.get("type") == "object")
+
+
+def test_a_demo_model_is_shown_tighter_bounds_of_the_same_record() -> None:
+    brief = list(nodes(brief_schema()))
+    assert all(n["maxItems"] == 1 for n in brief if n.get("type") == "array")
+    assert all(n["maxLength"] <= 80 for n in brief if "maxLength" in n)
+    plain = list(nodes(published_schema()))
+    assert [n.get("required") for n in brief] == [n.get("required") for n in plain]
 
 
 def test_the_longest_reflection_fits_its_tokens() -> None:

@@ -151,6 +151,10 @@ def test_a_repeat_is_told_to_the_next_reflection() -> None:
     assert (told.times, told.title, told.next_step) == (1, "focus", "")
 
 
+def test_the_time_is_told_in_words() -> None:
+    assert carry.in_words(NOW) == "Thursday 28 May 2026, 20:26 UTC"
+
+
 def test_usage_is_summed_and_unknown_counts_add_nothing() -> None:
     once = after(state.SelfState(), thought())
     reply = msgspec.structs.replace(REPLY, tokens_in=None, tokens_out=None)
@@ -171,6 +175,7 @@ def test_only_the_last_subjects_are_kept_and_each_is_short() -> None:
 
 def test_the_ledgers_line_says_what_stands_after_the_pressure() -> None:
     states = [state.SelfState()]
+    weighed = weigh(thought(), carry.before(states[0]), FLAGS)
     for _ in range(4):
         weighed = weigh(thought(candidate_items=()), carry.before(states[-1]), FLAGS)
         states.append(carry.reflected(states[-1], weighed, REPLY, NOW))

@@ -86,6 +86,7 @@ def test_an_answer_from_recall_says_when_there_is_none() -> None:
 def test_an_aside_is_one_short_line() -> None:
     assert aside(" two\n lines ") == "two lines"
     assert aside("  \n") is None
+    assert aside("It was 2.5 MB. And then it is cut o") == "It was 2.5 MB."
     long = aside("word " * 200)
     assert long is not None
     assert len(long) == 400

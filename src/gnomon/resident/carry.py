@@ -1,11 +1,10 @@
 """How a reflection changes the self-state, and what the self-state tells the next. Pure."""
 
-from typing import cast
+from datetime import timedelta
 
 import msgspec
 
-from gnomon.domain.instants import Millis, iso
-from gnomon.domain.json_value import Fields
+from gnomon.domain.instants import EPOCH, Millis, iso
 from gnomon.domain.messages import ModelReply
 from gnomon.domain.records import Mode, Reflection
 from gnomon.resident.reflection import (
@@ -40,7 +39,7 @@ replace = msgspec.structs.replace
 def perceive(state: SelfState, now: Millis, operator_present: bool, mode: Mode) -> Perception:
     """What a reflection is told. `mode` is the effective one."""
     return Perception(
-        now=iso(now),
+        now=in_words(now),
         operator_present=operator_present,
         authority=Authority(mode=mode, may_speak=mode in ("soft", "full"), may_act=mode == "full"),
         recent_conversation=state.conversation.subjects,
@@ -54,6 +53,20 @@ def perceive(state: SelfState, now: Millis, operator_present: bool, mode: Mode) 
         agenda=state.agenda.candidates,
         repeating=_repeating(state),
     )
+
+
+def in_words(at: Millis) -> str:
+    """`Thursday 28 May 2026, 20:26 UTC`, in any locale."""
+    moment = EPOCH + timedelta(milliseconds=at)
+    day = _DAYS[moment.weekday()]
+    return f"{day} {moment.day} {_MONTHS[moment.month - 1]} {moment.year}, {moment:%H:%M} UTC"
+
+
+_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_MONTHS = (
+    "January", "February", "March", "April", "May", "June",
+    "July", "August", "September", "October", "November", "December",
+)  # fmt: skip
 
 
 def _titles(work: Work) -> tuple[str, ...]:
@@ -201,10 +214,3 @@ def conversed(state: SelfState, session: str, text: str) -> SelfState:
 
 def failed(state: SelfState, code: str, where: str, now: Millis) -> SelfState:
     return replace(state, last_error=LastError(code=code, where=where, at=iso(now)))
-
-
-def fields_of(body: msgspec.Struct) -> Fields:
-    """A record's fields without its kind, as `ledger.append` takes them."""
-    fields = dict(cast(Fields, msgspec.to_builtins(body)))
-    fields.pop("kind", None)
-    return fields

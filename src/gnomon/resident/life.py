@@ -175,7 +175,8 @@ class Resident:
         mode = self._spawn.effective_mode
         perception = carry.perceive(self._state, args.now, args.operator_present, mode)
         request = reflection.request(prompt.text, prompt.reference, perception)
-        output, reply = await ask(self._model, request, reflection.ReflectionOutput)
+        shown = reflection.brief_schema() if self._spawn.model.kind == "demo" else None
+        output, reply = await ask(self._model, request, reflection.ReflectionOutput, schema=shown)
         return _Thought(output, reply)
 
     async def _take_in(self, thought: "_Thought", args: TickArguments) -> None:

@@ -7,11 +7,12 @@ them: the perception is built from the fields below and nothing else.
 """
 
 import re
+from collections.abc import Mapping
 from typing import Annotated, Literal, cast, get_args
 
 import msgspec
 
-from gnomon.domain.json_value import Fields
+from gnomon.domain.json_value import Fields, Json
 from gnomon.domain.messages import Message, ModelRequest
 from gnomon.domain.records import ActiveItem, DesiredAction, ItemSource, Mode
 
@@ -23,6 +24,8 @@ PURPOSE = "reflection"
 PROMPT = "inner-loop-prompt@production"
 MAX_ITEMS = 4
 TASK_CHARACTERS = 120
+BRIEF_ITEMS = 1
+BRIEF_CHARACTERS = 80
 
 ACTIONS: tuple[DesiredAction, ...] = get_args(DesiredAction)
 SOURCES: tuple[ItemSource, ...] = get_args(ItemSource)
@@ -99,11 +102,11 @@ class Perception(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """All that a reflection is told: time, presence, and what the self-state carries.
 
     `recent_conversation` are the subjects of the last turns, newest last, each cut short;
-    never their text.
+    never their text. `now` is in words: a small model copies what looks like a number.
     """
 
-    now: str
     operator_present: bool
+    now: str
     authority: Authority
     recent_conversation: tuple[str, ...] = ()
     thread: Thread | None = None
@@ -160,6 +163,29 @@ def subject(text: str) -> str:
 def published_schema() -> Fields:
     """The JSON Schema of `ReflectionOutput`, as `data/schemas/reflection.json` holds it."""
     return cast(Fields, msgspec.json.schema(ReflectionOutput))
+
+
+def brief_schema() -> Fields:
+    """The same record with tighter bounds, for the demo model: one entry a list and short
+    texts. It is shown that; what it returns is read as `ReflectionOutput` all the same.
+
+    A small model fills every field to its limit, and nothing rests on what it says: at some
+    50 tokens a second the full bounds can take a minute, these take some ten seconds.
+    """
+    return cast(Fields, _tightened(published_schema()))
+
+
+def _tightened(node: Json) -> Json:
+    if isinstance(node, Mapping):
+        return {key: _bound(key, _tightened(value)) for key, value in node.items()}
+    if isinstance(node, list | tuple):
+        return [_tightened(value) for value in node]
+    return node
+
+
+def _bound(key: str, value: Json) -> Json:
+    limit = {"maxItems": BRIEF_ITEMS, "maxLength": BRIEF_CHARACTERS}.get(key)
+    return min(limit, value) if limit is not None and isinstance(value, int) else value
 
 
 def lane(item: Item | ActiveItem | None) -> Literal["operator", "background"]:

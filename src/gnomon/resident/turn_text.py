@@ -1,5 +1,6 @@
 """What a turn says and what it sends: pure text and bounds."""
 
+import re
 from collections.abc import Sequence
 
 from gnomon.agent.context import estimate
@@ -65,10 +66,15 @@ def source_name(source: Source) -> str:
 
 
 def aside(text: str) -> str | None:
-    """The demo model's sentence on one line and cut short; null when it said nothing."""
+    """The demo model's words on one line, up to the last whole sentence; null when it said
+    nothing.
+    """
     words = " ".join(text.split())
     if not words:
         return None
+    sentences = re.match(r".*[.!?](?=\s|$)", words[:ASIDE_CHARACTERS])
+    if sentences:
+        return sentences[0]
     return words if len(words) <= ASIDE_CHARACTERS else words[: ASIDE_CHARACTERS - 1] + "…"
 
 
