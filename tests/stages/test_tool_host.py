@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gnomon.agent import file_tools, search_tool
+from gnomon.agent import file_tools, search_child, search_tool
 from gnomon.agent.outcome import Outcome
 from gnomon.agent.places import HostArgument, Places, places
 from gnomon.agent.processes import Kept, Programs
@@ -222,6 +222,43 @@ async def test_a_search_finds_lines_by_pattern_and_file_name(where: Places, work
     assert (await call(where, "search", pattern="return", files="*.py")).text == "a.py:2: return 1"
     assert (await call(where, "search", pattern="return", path="a.py")).text == "a.py:2: return 1"
     assert (await call(where, "search", pattern="nowhere")).text == "[no line matches]"
+
+
+def test_what_the_searching_program_finds(workspace: Path):
+    """The same as above, without the process around it."""
+    (workspace / "b").mkdir()
+    (workspace / "b/two.txt").write_text("x\nneedle 2\r\n")
+    (workspace / "one.txt").write_text("needle 1\n")
+    (workspace / "binary").write_bytes(b"needle\0")
+    (workspace / "gone").symlink_to("nowhere")
+    (workspace / "node_modules").mkdir()
+    (workspace / "node_modules/x").write_text("needle 3")
+    os.mkfifo(workspace / "pipe")
+
+    def ask(limit: int = 10, **other: str) -> search_child.Answer:
+        given = {"pattern": "needle", "root": str(workspace), "files": "*", **other}
+        return search_child.search(
+            {
+                "pattern": given["pattern"],
+                "root": given["root"],
+                "files": given["files"],
+                "limit": limit,
+            }
+        )
+
+    both = [f"{workspace}/one.txt:1: needle 1", f"{workspace}/b/two.txt:2: needle 2"]
+    assert ask() == {"matches": both, "more": False, "error": None}
+    assert ask(limit=1) == {"matches": both[:1], "more": True, "error": None}
+    assert ask(files="two*")["matches"] == both[1:]
+    assert ask(root=f"{workspace}/one.txt")["matches"] == both[:1]
+    assert "unterminated" in str(ask(pattern="(")["error"])
+
+
+async def test_a_search_that_breaks_is_said(where: Places, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(search_child, "__file__", "/nowhere.py")
+    broken = await call(where, "search", pattern="x")
+    assert broken.error == "IO_ERROR"
+    assert "nowhere" in broken.text
 
 
 async def test_a_pattern_that_is_none_and_a_path_that_is_missing_are_said(where: Places):

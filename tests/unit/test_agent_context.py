@@ -66,6 +66,14 @@ def test_the_newest_exchange_stays_whole_even_when_it_alone_is_too_large():
     assert not crowded.crowded, "nothing is left to elide, so no later step tries again"
 
 
+def test_one_exchange_too_large_for_its_room_is_left_as_it_is():
+    crowded = context(2_000)
+    for message in exchange(1, 9_000):
+        crowded.add(message)
+    assert crowded.elide() == 0
+    assert len(crowded.messages) == 3
+
+
 def test_whole_exchanges_stay_where_emptying_them_is_enough():
     crowded = context(3_000)
     for message in (*exchange(1, 5_000), *exchange(2, 1_500)):
