@@ -126,13 +126,13 @@ def _tasks_of(user: int) -> int:
 
 def _give_up_powers(plan: Plan, _pipe: int) -> None:
     os.umask(0o022)
-    if plan.level == "none":
-        kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
-        return
-    kernel.drop_capabilities()
-    kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
-    # Last, since giving up powers clears it.
-    kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
+    if plan.level != "none":
+        kernel.drop_capabilities()
+        kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
+    # Last, since giving up powers clears it. Where no namespace ends with the child, it gets
+    # the time to end what it started (`gnomon.trust.child`).
+    takes_others = plan.level == "partial" and plan.may_exec
+    kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGTERM if takes_others else signal.SIGKILL)
 
 
 def _check_parent(plan: Plan, _pipe: int) -> None:
@@ -153,6 +153,7 @@ def _seccomp(plan: Plan, _pipe: int) -> None:
             own_pid=os.getpid(),
             tcp=plan.tcp,
             udp=plan.udp,
+            listens=plan.listens,
         )
         seccomp.install(rules)
 

@@ -9,6 +9,7 @@ import atexit
 import contextlib
 import logging
 import os
+import signal
 import socket
 import tempfile
 from collections.abc import Callable, Mapping
@@ -40,6 +41,7 @@ __all__ = [
 
 START_SECONDS = 15.0
 """From spawn to greeting, on a machine that does much else."""
+TERM_SECONDS = 0.5
 HEADER = 8
 log = logging.getLogger("gnomon.child")
 
@@ -71,13 +73,20 @@ class Child:
     async def stop(self, grace: float) -> None:
         """Close the pipe, wait `grace` seconds for it to end, then kill it."""
         self.peer.close()
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(grace):
-                await self.process.wait()
+        await self._wait_at_most(grace)
+        if self.level == "partial":
+            # It may have started programs that only it can find.
+            self.process.kill(signal.SIGTERM)
+            await self._wait_at_most(TERM_SECONDS)
         self.process.kill()
         await self.process.wait()
         with contextlib.suppress(PipeError):
             await self.reading
+
+    async def _wait_at_most(self, seconds: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self.process.wait()
 
 
 async def start(

@@ -51,6 +51,7 @@ class Plan:
     landlock: bool = True
     seccomp: bool = True
     self_test: bool = True
+    listens: bool = False
 
 
 def dump(plan: Plan) -> bytes:

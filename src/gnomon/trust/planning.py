@@ -101,6 +101,7 @@ def make_plan(
         landlock=level != "none",
         seccomp=level != "none",
         self_test=level != "none",
+        listens=row.listens and not networked,
     )
 
 

@@ -45,8 +45,8 @@ class Process:
     def has_ended(self) -> bool:
         return self._code.done()
 
-    def kill(self) -> None:
-        """SIGKILL, unless it has ended."""
+    def kill(self, number: signal.Signals = signal.SIGKILL) -> None:
+        """Signal it, unless it has ended."""
         if not self.has_ended:
             with contextlib.suppress(ProcessLookupError):
-                signal.pidfd_send_signal(self._descriptor, signal.SIGKILL)
+                signal.pidfd_send_signal(self._descriptor, number)

@@ -67,7 +67,9 @@ class Author:
 class RoleTrust:
     """One row. `may_read` and `may_write` are for people; the grant of a start says which
     paths. `asks` are the operations it may ask of the gateway, `answers` those that the
-    gateway may ask of it. `limits` is null for what the gateway does not start.
+    gateway may ask of it. `limits` is null for what the gateway does not start. `listens`:
+    without a network it may wait on a unix socket of its own, since its library insists
+    (docs/adr/0302-embedded-engine.md); it can connect to none.
     """
 
     role: Role
@@ -81,6 +83,7 @@ class RoleTrust:
     may_exec: bool = False
     model: ModelAccess = "none"
     limits: Limits | None = None
+    listens: bool = False
 
     @property
     def starts(self) -> bool:
@@ -236,6 +239,7 @@ TABLE: tuple[RoleTrust, ...] = (
         network="granted-ports",
         model="is",
         limits=ENGINE,
+        listens=True,
     ),
     RoleTrust(
         "mcp-server",

@@ -72,6 +72,9 @@ DENIED: tuple[str, ...] = (
 )
 """Refused for every role at every level (page 1's list, and its neighbours)."""
 
+LISTENING = frozenset({"bind", "listen", "accept", "accept4"})
+"""What a role with a listener of its own may do, on unix sockets alone."""
+
 MODES_AND_TIMES: tuple[str, ...] = (
     *("chmod", "fchmod", "fchmodat", "fchmodat2"),
     *("utime", "utimes", "futimesat", "utimensat"),
@@ -93,7 +96,8 @@ BY_PROCESS_ID: tuple[str, ...] = (
 class Rules:
     """What one process may do. `own_pid` is its id in its own namespace.
 
-    `isolated`: namespaces hide everything that was not granted (level `full`).
+    `isolated`: namespaces hide everything that was not granted (level `full`). `listens`: it
+    may open unix stream sockets and wait on them, but connect to none.
     """
 
     may_exec: bool
@@ -101,6 +105,7 @@ class Rules:
     own_pid: int
     tcp: bool = False
     udp: bool = False
+    listens: bool = False
 
 
 def program(machine: str, rules: Rules) -> Program:
@@ -125,13 +130,13 @@ def program(machine: str, rules: Rules) -> Program:
 
 
 def _denied(rules: Rules) -> tuple[str, ...]:
-    denied = DENIED
+    denied = tuple(name for name in DENIED if not (rules.listens and name in LISTENING))
     if not rules.may_exec:
         denied += PROCESSES
     if not (rules.may_exec and rules.isolated):
         denied += MODES_AND_TIMES
     if not rules.tcp:
-        denied += ("socket", "connect")
+        denied += ("connect",) if rules.listens else ("socket", "connect")
     return denied
 
 
@@ -149,6 +154,8 @@ def _conditions(rules: Rules) -> dict[str, Program]:
     }
     if rules.tcp:
         found["socket"] = _internet(udp=rules.udp)
+    elif rules.listens:
+        found["socket"] = _unix_streams()
     if not rules.may_exec:
         found["kill"] = _only(0, (rules.own_pid,))
         found["tgkill"] = _only(0, (rules.own_pid,))
@@ -207,6 +214,16 @@ def _clone(rules: Rules) -> Program:
         *((JUMP_BITS, 0, 1, foul), _refuse(errno.EPERM)),
         *((JUMP_BITS, 0, 1, CLONE_THREAD), (RETURN, 0, 0, ALLOW)),
         _refuse(errno.EPERM),
+    ]
+
+
+def _unix_streams() -> Program:
+    return [
+        _load(0),
+        *((JUMP_EQUAL, 1, 0, AF_UNIX), _refuse(errno.EPERM)),
+        *(_load(1), (AND, 0, 0, SOCK_TYPE_MASK)),
+        *((JUMP_EQUAL, 1, 0, SOCK_STREAM), _refuse(errno.EPERM)),
+        (RETURN, 0, 0, ALLOW),
     ]
 
 

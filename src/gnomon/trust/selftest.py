@@ -71,8 +71,10 @@ def _can_read(path: str) -> bool:
 
 
 def _sockets(plan: Plan) -> list[tuple[int, int]]:
-    kinds = [(socket.AF_UNIX, socket.SOCK_STREAM), (socket.AF_NETLINK, socket.SOCK_RAW)]
+    kinds = [(socket.AF_UNIX, socket.SOCK_DGRAM), (socket.AF_NETLINK, socket.SOCK_RAW)]
     kinds += [(socket.AF_PACKET, socket.SOCK_RAW), (socket.AF_VSOCK, socket.SOCK_STREAM)]
+    if not plan.listens:
+        kinds += [(socket.AF_UNIX, socket.SOCK_STREAM)]
     if not plan.udp:
         kinds += [(socket.AF_INET, socket.SOCK_DGRAM), (socket.AF_INET6, socket.SOCK_DGRAM)]
     if not plan.tcp:
