@@ -100,6 +100,14 @@ class LedgerFamily:
         self._written[member] = ledger.durable_head
         return ack
 
+    async def reopen_failed(self) -> None:
+        """Reopen and verify each file that a failed sync or write has closed.
+
+        Raises as `LedgerFile.reopen_verified`; those that fail stay closed.
+        """
+        for ledger in list(self._open.values()):
+            await ledger.reopen_verified(self._journal)
+
     async def close(self) -> None:
         """Sync and close every open file."""
         async with self._opening:

@@ -272,11 +272,11 @@ class LedgerFile:
         if not batch.items:
             return
         try:
-            count = self._disk.write(self._fd, batch.data)
-            if count != len(batch.data):
-                raise OSError(None, f"only {count} of {len(batch.data)} bytes were taken")
-        except OSError as error:
-            self._cut_back()
+            error = self._write(batch.data)
+        except BaseException:
+            self._waiting[:0] = batch.items  # whoever catches this refuses all who wait
+            raise
+        if error is not None:
             refuse(batch.items, self._refused(error))
             return
         self._written, self._last_at = batch.head, at
@@ -287,11 +287,20 @@ class LedgerFile:
             acknowledge(early)
             self._sync_late()
 
-    def _cut_back(self) -> None:
+    def _write(self, data: bytes) -> OSError | None:
+        """One write, all of it or none: what got through of a short one is cut back."""
+        try:
+            count = self._disk.write(self._fd, data)
+            if count == len(data):
+                return None
+            error = OSError(None, f"only {count} of {len(data)} bytes were taken")
+        except OSError as refusal:
+            error = refusal
         try:
             self._disk.truncate(self._fd, self._written.offset)
-        except OSError as error:
-            self._close(f"a short write could not be cut back ({error.strerror})", error)
+        except OSError as worse:
+            self._close(f"a short write could not be cut back ({worse.strerror})", worse)
+        return error
 
     def _next_segment(self) -> None:
         if self._written.offset:
@@ -331,10 +340,10 @@ class LedgerFile:
         if self._late is not None:
             self._late.cancel()
             self._late = None
-        covered, self._unsynced = self._unsynced, []
-        head = self._written
         loop = asyncio.get_running_loop()
         self._syncing = loop.run_in_executor(self._threads, self._disk.sync, self._fd)
+        covered, self._unsynced = self._unsynced, []  # only now: starting it may have failed
+        head = self._written
         self._syncing.add_done_callback(lambda done: self._sync_done(done, covered, head))
 
     def _sync_done(self, done: asyncio.Future[None], covered: list[Waiting], head: Head) -> None:

@@ -150,14 +150,15 @@ def _block_before_end(reader: LedgerReader, span: Span) -> int:
 def _copy(source: FileSource, start: int, target: Path, disk: Disk) -> None:
     fd = disk.open_append(target)
     try:
-        size = os.fstat(fd).st_size
+        kept = FileSource(fd, os.fstat(fd).st_size)
         count = source.size - start
-        if size >= count and _same(FileSource(fd, size), size - count, source, start):
-            return
-        position = start
-        while position < source.size:
-            block = source.read(position, STREAM_BLOCK)
-            position += _write_all(fd, block, disk)
+        if kept.size < count or not _same(kept, kept.size - count, source, start):
+            if kept.size and kept.read(kept.size - 1, 1) != b"\n":
+                _write_all(fd, b"\n", disk)  # an earlier tail: what it was stays readable
+            position = start
+            while position < source.size:
+                block = source.read(position, STREAM_BLOCK)
+                position += _write_all(fd, block, disk)
         disk.sync(fd)
     finally:
         disk.close(fd)

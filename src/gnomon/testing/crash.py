@@ -5,9 +5,10 @@ point. To sweep: count the calls of a clean run (`CrashDisk(None).points`), then
 each of them.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from gnomon.disk import SYSTEM_DISK
 
@@ -20,13 +21,21 @@ class Killed(BaseException):
     """The process is gone. No `except Exception` may survive it."""
 
 
+Lost = Literal["nothing", "unsynced", "zeroed", "holed"]
+"""What the medium lacks afterwards. A killed process loses `nothing`. A power cut loses what
+was not synced: its bytes are gone, or read as NULs, or only those up to a sector's border do.
+"""
+LOST: tuple[Lost, ...] = get_args(Lost)
+SECTOR = 512
+
+
 @dataclass(frozen=True)
 class Kill:
-    """Die at call number `at` (from 0). A power cut also loses what was not synced."""
+    """Die at call number `at` (counted from 0)."""
 
     at: int
     when: When = "before"
-    power_cut: bool = False
+    lost: Lost = "nothing"
 
 
 @dataclass(frozen=True)
@@ -51,17 +60,19 @@ class CrashDisk:
         self._kill = next((p for p in plan if isinstance(p, Kill)), None)
         self._faults = [p for p in plan if isinstance(p, Fault)]
         self._counts: dict[str, int] = {}
-        self._dead = False
+        self.dead = False
+        """Whether the kill has happened."""
         self._paths: dict[int, Path] = {}
         self._synced: dict[Path, bytes] = {}
+        self._unnamed: set[Path] = set()  # made, and their folder not synced since
 
     def open_append(self, path: Path) -> int:
         self._point("open_append")
-        return self._opened(SYSTEM_DISK.open_append(path), path)
+        return self._opened(path, SYSTEM_DISK.open_append)
 
     def open_new(self, path: Path) -> int:
         self._point("open_new")
-        return self._opened(SYSTEM_DISK.open_new(path), path)
+        return self._opened(path, SYSTEM_DISK.open_new)
 
     def close(self, fd: int) -> None:
         # Also after a kill, as the kernel does; it changes nothing on the medium.
@@ -107,8 +118,8 @@ class CrashDisk:
         self._fault("replace")
         self._point("replace")
         SYSTEM_DISK.replace(source, target)
-        if source in self._synced:
-            self._synced[target] = self._synced.pop(source)
+        self._synced[target] = self._synced.pop(source)
+        self._unnamed.discard(source)
         self._after()
 
     def unlink(self, path: Path) -> None:
@@ -120,6 +131,7 @@ class CrashDisk:
         self._fault("sync_folder")
         self._point("sync_folder")
         SYSTEM_DISK.sync_folder(folder)
+        self._unnamed = {path for path in self._unnamed if path.parent != folder}
         self._after()
 
     def abandon(self) -> None:
@@ -127,14 +139,17 @@ class CrashDisk:
         for fd in list(self._paths):
             self.close(fd)
 
-    def _opened(self, fd: int, path: Path) -> int:
+    def _opened(self, path: Path, open_: Callable[[Path], int]) -> int:
+        if not path.exists():
+            self._unnamed.add(path)
+        fd = open_(path)
         self._paths[fd] = path
         self._synced.setdefault(path, path.read_bytes())
         self._after()
         return fd
 
     def _dies(self, name: str, when: When) -> bool:
-        if self._dead:
+        if self.dead:
             raise Killed(name)
         kill = self._kill
         if kill is None or kill.at != len(self.points) or kill.when != when:
@@ -153,11 +168,14 @@ class CrashDisk:
             self._die()
 
     def _die(self) -> None:
-        self._dead = True
-        if self._kill is not None and self._kill.power_cut:
-            for path, content in self._synced.items():
-                if path.exists():
-                    path.write_bytes(content)
+        self.dead = True
+        lost = self._kill.lost if self._kill is not None else "nothing"
+        if lost != "nothing":
+            for path, synced in self._synced.items():
+                if path in self._unnamed:
+                    path.unlink(missing_ok=True)
+                elif path.exists():
+                    path.write_bytes(left_after(synced, path.read_bytes(), lost))
         raise Killed(self.points[-1])
 
     def _fault(self, name: str) -> int | None:
@@ -169,3 +187,15 @@ class CrashDisk:
                     raise OSError(fault.errno, f"injected at {name} {count}")
                 return fault.short
         return None
+
+
+def left_after(synced: bytes, written: bytes, lost: Lost) -> bytes:
+    """What a file holds after a power cut, of what was synced and what was written since."""
+    if lost == "nothing" or not written.startswith(synced):
+        return written if lost == "nothing" else synced
+    if lost == "unsynced":
+        return synced
+    whole = len(written) - len(synced)
+    border = -len(synced) % SECTOR or SECTOR
+    zeros = min(whole, border if lost == "holed" else whole)
+    return synced + b"\0" * zeros + written[len(synced) + zeros :]
