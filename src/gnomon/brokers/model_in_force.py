@@ -38,6 +38,17 @@ class Prices(msgspec.Struct, frozen=True, kw_only=True):
 FREE = Prices(usd_per_million_in=0.0, usd_per_million_out=0.0)
 
 
+def prices_of(kind: ModelKind, usd_per_million_in: float, usd_per_million_out: float) -> Prices:
+    """What the config's prices mean. Where it names none, what runs here is free, and what a
+    remote model costs is unknown.
+    """
+    if usd_per_million_in > 0 or usd_per_million_out > 0:
+        return Prices(
+            usd_per_million_in=usd_per_million_in, usd_per_million_out=usd_per_million_out
+        )
+    return Prices() if kind == "remote" else FREE
+
+
 @dataclass(frozen=True)
 class InForce:
     """The model that is used now. `slots` is how many calls it takes at a time.

@@ -7,7 +7,7 @@ import msgspec
 
 from gnomon import config as configuration
 from gnomon.brokers.model import ModelBroker
-from gnomon.brokers.model_in_force import FREE, NO_MODEL, InForce, Prices
+from gnomon.brokers.model_in_force import FREE, NO_MODEL, InForce, Prices, prices_of
 from gnomon.config import Config, ModelConfig
 from gnomon.daemon.arguments import ModelUse
 from gnomon.daemon.platform import Platform
@@ -44,12 +44,9 @@ class ModelsInForce:
                 return NO_MODEL
             case "demo":
                 return self._hosted(FREE, slots=1)
-            case "local":
-                return self._hosted(FREE, slots=SERVED_SLOTS)
-            case "remote":
-                prices = Prices(
-                    usd_per_million_in=self._config.usd_per_million_in,
-                    usd_per_million_out=self._config.usd_per_million_out,
+            case "local" | "remote":
+                prices = prices_of(
+                    chosen.kind, self._config.usd_per_million_in, self._config.usd_per_million_out
                 )
                 return self._hosted(prices, slots=SERVED_SLOTS)
 
