@@ -31,12 +31,16 @@ def live(plan: Plan, pipe: int) -> None:
         hello["failed"] = {"step": "self-test", "probe": broken[0], "reason": "it was open"}
     ends_all = plan.level == "partial" and plan.may_exec and found.get("signal") == "held"
     if ends_all:
-        signal.signal(signal.SIGTERM, lambda *_: _end_all(1))
+        signal.signal(signal.SIGTERM, _on_term)
     code = asyncio.run(_live(plan.module, socket.socket(fileno=pipe), hello))
     if ends_all:
         _end_all(code)
     # No finalizers: threads of a native library must not keep a finished role alive.
     os._exit(code)
+
+
+def _on_term(_number: int, _frame: object) -> None:
+    _end_all(1)
 
 
 def _end_all(code: int) -> None:

@@ -37,6 +37,8 @@ CLONE_NAMESPACES = 0x7E020000
 TIOCSTI, TIOCLINUX = 0x5412, 0x541C
 PR_SET_PDEATHSIG = 1
 PERSONALITY_QUERY = 0xFFFFFFFF
+DONE_NOTHING = 0
+"""As an error number: the call returns 0 and is not carried out."""
 
 DENIED: tuple[str, ...] = (
     # other processes
@@ -79,7 +81,9 @@ MODES_AND_TIMES: tuple[str, ...] = (
     *("chmod", "fchmod", "fchmodat", "fchmodat2"),
     *("utime", "utimes", "futimesat", "utimensat"),
 )
-"""No Landlock right covers them: open only where the mounts hide everything else."""
+"""No Landlock right covers them: open only where the mounts hide everything else. At
+`partial` the programs of a tool host hear that it was done and nothing was: git, tar and make
+give up when they hear a refusal."""
 
 PROCESSES: tuple[str, ...] = (
     *("execve", "execveat", "fork", "vfork", "tkill", "pidfd_open", "pidfd_send_signal"),
@@ -123,6 +127,8 @@ def program(machine: str, rules: Rules) -> Program:
     # Its flags lie in memory that a filter cannot read; libraries fall back to `clone`.
     refusals = {name: [_refuse(errno.EPERM)] for name in _denied(rules)}
     bodies = {**refusals, "clone3": [_refuse(errno.ENOSYS)], **_conditions(rules)}
+    if rules.may_exec and not rules.isolated:
+        bodies |= {name: [_refuse(DONE_NOTHING)] for name in MODES_AND_TIMES}
     for name, body in bodies.items():
         if name in numbers:
             code += [(JUMP_EQUAL, 0, len(body), numbers[name]), *body]
@@ -133,7 +139,7 @@ def _denied(rules: Rules) -> tuple[str, ...]:
     denied = tuple(name for name in DENIED if not (rules.listens and name in LISTENING))
     if not rules.may_exec:
         denied += PROCESSES
-    if not (rules.may_exec and rules.isolated):
+    if not rules.may_exec:
         denied += MODES_AND_TIMES
     if not rules.tcp:
         denied += ("connect",) if rules.listens else ("socket", "connect")
