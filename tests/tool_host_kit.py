@@ -7,6 +7,7 @@ A program of its own, so that a test can run it as root and as an ordinary user.
 import asyncio
 import os
 import sys
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -14,9 +15,10 @@ import msgspec
 
 from gnomon.agent.outcome import Outcome
 from gnomon.agent.places import HostArgument
-from gnomon.brokers.tool_jail import start_in_jail
+from gnomon.brokers.tool_jail import start_tool_host
 from gnomon.domain.json_value import Fields
 from gnomon.domain.views import Folder, JailLevel
+from gnomon.trust import jail
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -56,7 +58,7 @@ MARKER = "98761.25"
 
 async def play(plan: Plan) -> Report:
     argument = HostArgument(workspace=plan.workspace, folders=plan.folders)
-    host = await start_in_jail(argument, level=plan.level)
+    host = await start_tool_host(partial(jail.start, level=plan.level), argument)
     results: dict[str, Result] = {}
     loop = asyncio.get_running_loop()
     for call in plan.calls:

@@ -16,15 +16,10 @@ from gnomon.domain.views import Folder
 
 
 class HostArgument(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a tool host is started with. Paths are absolute; folders lie outside the workspace.
-
-    `alone`: the host is a process of its own, so that every child it finds is a tool's, and
-    may be ended. False where it runs inside another program.
-    """
+    """What a tool host is started with. Paths are absolute; folders lie outside the workspace."""
 
     workspace: str
     folders: tuple[Folder, ...] = ()
-    alone: bool = False
 
 
 @dataclass(frozen=True)

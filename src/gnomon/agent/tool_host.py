@@ -7,6 +7,7 @@ requests of the gateway and ends when the pipe does.
 import asyncio
 import errno
 import os
+import sys
 from collections.abc import Callable, Mapping
 
 import msgspec
@@ -46,8 +47,8 @@ class ToolRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 async def serve(peer: Peer, argument: Fields) -> None:
     """Answer until the gateway says stop or closes the pipe."""
-    given = msgspec.convert(argument, HostArgument)
-    where, programs = places(given), Programs(reaper=given.alone)
+    where = places(msgspec.convert(argument, HostArgument))
+    programs = Programs(reaper=_is_own_process())
     stopped = asyncio.Event()
 
     async def answer(op: str, args: Fields, _part: Callable[[Json], None]) -> Json:
@@ -69,6 +70,14 @@ async def serve(peer: Peer, argument: Fields) -> None:
         for end in ends:
             end.cancel()
     programs.end_strays()
+
+
+def _is_own_process() -> bool:
+    """Whether this interpreter was started to be a tool host and nothing else: then every child
+    that it finds is a tool's, and may be ended. The gateway starts its children isolated and
+    without site packages; no program that runs a host within itself (the simulator, a test) is.
+    """
+    return bool(sys.flags.isolated and sys.flags.no_site)
 
 
 async def run_tool(

@@ -7,10 +7,7 @@ long as the verb takes. Processes are started when they are needed, here as ther
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import cast
-
-import msgspec
 
 from gnomon import config as configuration
 from gnomon.agent.places import HostArgument
@@ -21,6 +18,7 @@ from gnomon.brokers.model_gate import BrokerState, Surroundings
 from gnomon.brokers.tool import ToolBroker, ToolGrant
 from gnomon.brokers.tool_hosts import Host as ToolHost
 from gnomon.brokers.tool_hosts import ToolHosts
+from gnomon.brokers.tool_jail import start_tool_host
 from gnomon.config import Config
 from gnomon.daemon.background import Background
 from gnomon.daemon.child_requests import ChildRequests
@@ -39,7 +37,6 @@ from gnomon.daemon.tallies import Tallies
 from gnomon.daemon.turns import Turns
 from gnomon.domain.errors import GnomonError
 from gnomon.domain.instants import MINUTE, iso
-from gnomon.domain.json_value import Fields
 from gnomon.domain.manifest import Manifest
 from gnomon.domain.records import Spend
 from gnomon.gateway.stream import Stream
@@ -50,7 +47,6 @@ from gnomon.trust.jail import Grants
 from gnomon.trust.roles import check_op
 
 RESIDENT_MODULE = "gnomon.resident.main"
-TOOL_HOST_MODULE = "gnomon.agent.tool_host"
 NEAR_MINUTES = 30
 """How lately the operator must have been here for a broken model to be tried again."""
 FOREVER = "you resume it"
@@ -183,20 +179,7 @@ class Core:
         self.say_status()
 
     async def _start_tool_host(self, argument: HostArgument) -> ToolHost:
-        """It sees the workspace and the granted folders, and nothing else of ours."""
-        folders = argument.folders
-        grants = Grants(
-            read=tuple(Path(each.path) for each in folders if not each.writable),
-            write=(
-                Path(argument.workspace),
-                *(Path(each.path) for each in folders if each.writable),
-            ),
-        )
-        fields = cast(Fields, msgspec.to_builtins(argument))
-        child = await self.platform.start_child(
-            "tool-host", TOOL_HOST_MODULE, fields, grants, serve=None
-        )
-        return cast(ToolHost, child)
+        return cast(ToolHost, await start_tool_host(self.platform.start_child, argument))
 
     async def _start_resident(self) -> ChildProcess:
         argument = self.world.spawn_argument(
