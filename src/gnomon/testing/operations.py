@@ -64,8 +64,8 @@ class StillClock:
 class PretendedGnomon:
     """`calls` are the operations that ran, in order. `failing` maps a name to what it raises.
 
-    A chat turn hands out `reply_pieces`; before each it waits for `gate`, which stands open
-    unless a test clears it. `cancelled` names the operations that were called off.
+    A chat turn hands out `reply_pieces`; before each but the `free_pieces` first it waits for
+    `gate`, which stands open unless a test clears it. `cancelled` names what was called off.
     """
 
     status: Status = field(default_factory=a_status)
@@ -93,6 +93,7 @@ class PretendedGnomon:
     sessions: list[SessionView] = field(default_factory=list[SessionView])
     messages: list[MessageView] = field(default_factory=list[MessageView])
     journal: list[str] = field(default_factory=lambda: ["2026-05-28 20:20 started, mode soft"])
+    diagnosis: Diagnosis = field(default_factory=a_diagnosis)
     verified: Verification = field(
         default_factory=lambda: Verification(
             ok=True,
@@ -115,6 +116,7 @@ class PretendedGnomon:
         )
     )
     reply_pieces: tuple[str, ...] = ("You fixed it ", "on 12 May: ", "you bound port 0.")
+    free_pieces: int = 0
     files: tuple[str, ...] = ("a.jsonl", "b.jsonl", "c.jsonl")
     failing: dict[str, Exception] = field(default_factory=dict[str, Exception])
     calls: list[tuple[str, msgspec.Struct]] = field(
@@ -149,7 +151,7 @@ class PretendedGnomon:
             self._of("model.use", lambda: Done(detail="in use"), Done, given.ModelUse),
             self._of("kernel.pause", lambda: Done(detail="paused"), Done, given.Pause),
             self._of("kernel.resume", lambda: Done(detail="resumed"), Done),
-            self._of("trust.doctor", a_diagnosis, Diagnosis, reads=True),
+            self._of("trust.doctor", lambda: self.diagnosis, Diagnosis, reads=True),
             self._of("trust.verify", lambda: self.verified, Verification, reads=True),
             self._of(
                 "trust.table",
@@ -220,8 +222,9 @@ class PretendedGnomon:
         self._note("chat.turn", arguments)
         recall = Event(agent="gnomon", run="r-1", step="recall", span="1", complete=False)
         progress({"event": msgspec.to_builtins(recall)})
-        for piece in self.reply_pieces:
-            await self._wait("chat.turn")
+        for at, piece in enumerate(self.reply_pieces):
+            if at >= self.free_pieces:
+                await self._wait("chat.turn")
             progress({"text": piece})
         return self.reply
 

@@ -36,7 +36,7 @@ class Labels:
             if key.startswith(start)
         }
 
-    def keys(self) -> Iterator[str]:
+    def __iter__(self) -> Iterator[str]:
         return iter(self._texts)
 
 

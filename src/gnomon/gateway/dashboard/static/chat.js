@@ -3,7 +3,7 @@
 import { ask, Refused } from "./ask.js";
 import { onDay, when } from "./dress.js";
 import { draw, partNamed } from "./parts.js";
-import { prose } from "./prose.js";
+import { plain, prose } from "./prose.js";
 import { counted, knows, say, write } from "./words.js";
 
 const chat = document.getElementById("chat");
@@ -107,7 +107,7 @@ class Reply {
   step({ step, facts = {} }) {
     const name = facts.name ?? facts.tool;
     const words = step === "tool" && name ? say("step-tool-named", { name }) : say(`step-${step}`);
-    this.at("progress").textContent = `${words}…`;
+    this.at("progress").textContent = plain(`${words}…`);
   }
 
   finish(answer) {
@@ -120,7 +120,7 @@ class Reply {
       prose(this.at("model-text"), answer.model_says);
     }
     this.at("meta").hidden = false;
-    this.at("meta").textContent = facts(answer).join(" · ");
+    this.at("meta").textContent = plain(facts(answer).join(" · "));
   }
 
   fail(error) {
@@ -141,7 +141,7 @@ class Reply {
 
 function sourceNode(source) {
   const node = piece("source");
-  const set = (name, text) => { node.querySelector(`[data-${name}]`).textContent = text; };
+  const set = (name, text) => { node.querySelector(`[data-${name}]`).textContent = plain(text); };
   set("date", source.at ? onDay(new Date(source.at)) : say("undated"));
   set("agent", knows(`source-${source.source}`) ? say(`source-${source.source}`) : source.source);
   set("short", source.quote.length > 120 ? `${source.quote.slice(0, 119)}…` : source.quote);
@@ -170,7 +170,7 @@ function endedEarly(reason) {
 
 function userMessage(text) {
   const node = piece("user");
-  node.querySelector("[data-text]").textContent = text;
+  node.querySelector("[data-text]").textContent = plain(text);
   return node;
 }
 

@@ -1,11 +1,18 @@
 // Text from models as readable prose: paragraphs, code and emphasis, and nothing that can act.
 // It makes nodes and sets their text; no text ever becomes markup, a link or an image.
 
+// What cannot be seen, or turns text around: as the gateway's own `wording.UNSEEN`.
+const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g;
 const INLINE = /(`[^`\n]+`|\*\*[^*\n]+\*\*)/;
+
+/** Text without what cannot be seen. */
+export function plain(text) {
+  return text.replace(UNSEEN, "");
+}
 
 /** Show `text` in `node`. */
 export function prose(node, text) {
-  const pieces = text.split(/^```[^\n]*\n?/m);
+  const pieces = plain(text).split(/^```[^\n]*\n?/m);
   node.replaceChildren(
     ...pieces.flatMap((piece, at) => (at % 2 ? [element("pre", piece.trimEnd())] : paragraphs(piece))),
   );

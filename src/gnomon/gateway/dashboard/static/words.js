@@ -1,5 +1,7 @@
 // The words that scripts show: from the page, which has them from the one language file.
 
+import { plain } from "./prose.js";
+
 const texts = JSON.parse(document.getElementById("labels").textContent);
 
 /** Whether there is a word of that name. */
@@ -20,7 +22,7 @@ export function counted(key, n) {
 /** Fill a node with text, where `words` between backticks are code. */
 export function write(node, text) {
   node.replaceChildren(
-    ...text.split("`").map((piece, at) => {
+    ...plain(text).split("`").map((piece, at) => {
       if (at % 2 === 0) return piece;
       const code = document.createElement("code");
       code.textContent = piece;
