@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from gnomon.disk import SYSTEM_DISK, Disk
+from gnomon.domain.instants import Millis
 from gnomon.domain.ledgers import GENESIS, Line
 from gnomon.domain.ports import Clock
 from gnomon.domain.records import AnchoredHead, DecisionBody, Tick
@@ -21,7 +22,8 @@ def tick_lines(count: int, filler: str = "") -> list[bytes]:
     """A whole ledger's lines, each with its newline: ticks 1 to `count`, a minute apart."""
     prev, result = GENESIS, list[bytes]()
     for number in range(1, count + 1):
-        raw = encode_line(number, START + 60_000 * (number - 1), prev, tick(number, filler))
+        at = Millis(START + 60_000 * (number - 1))
+        raw = encode_line(number, at, prev, tick(number, filler))
         prev = line_hash(raw)
         result.append(raw + b"\n")
     return result

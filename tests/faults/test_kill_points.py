@@ -5,9 +5,7 @@ ledger opens and goes on. A state file is the old one or the new one.
 """
 
 import asyncio
-import os
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -24,17 +22,6 @@ from gnomon.testing.clock import FakeClock
 from gnomon.testing.crash import LOST, POINTS_WHEN, CrashDisk, Kill, Killed
 from gnomon.testing.ledger import InlineThreads
 from tests.ledger_kit import NAME, open_ticks, tick, tick_lines, versions
-
-
-@pytest.fixture
-def ram(tmp_path: Path) -> Iterator[Path]:
-    """A folder in memory where there is one: what is lost is the test's doing, not the medium's."""
-    shm = Path("/dev/shm")
-    if not shm.is_dir() or not os.access(shm, os.W_OK):
-        yield tmp_path
-        return
-    with tempfile.TemporaryDirectory(dir=shm) as folder:
-        yield Path(folder)
 
 
 class Script:

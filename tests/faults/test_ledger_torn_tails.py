@@ -13,8 +13,8 @@ BEFORE, LAST = b"".join(WHOLE[:2]), WHOLE[2]
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "decision-ledger.jsonl"
+def path(ram: Path) -> Path:
+    return ram / "decision-ledger.jsonl"
 
 
 async def opened_and_gone_on(path: Path, said: list[str]) -> LedgerFile:

@@ -2,7 +2,7 @@
 
 import json
 import math
-from typing import get_args
+from typing import cast, get_args
 
 import pytest
 from hypothesis import given
@@ -14,6 +14,7 @@ from gnomon.domain.instants import Millis
 from gnomon.domain.json_value import Json
 from gnomon.domain.ledgers import BODIES, GENESIS
 from gnomon.domain.records import (
+    Body,
     DecisionBody,
     ErrorNoted,
     Started,
@@ -269,7 +270,7 @@ def test_an_unknown_field_inside_an_object_is_refused_at_our_schema() -> None:
 
 def test_no_record_takes_a_name_of_the_envelope() -> None:
     for bodies in BODIES.values():
-        for record in get_args(bodies) or (bodies,):
+        for record in cast("tuple[type[Body], ...]", get_args(bodies) or (bodies,)):
             assert not ENVELOPE & set(record.__struct_fields__), record
 
 
