@@ -1,4 +1,4 @@
-"""Which of the found notes are shown, in which order, how they are cut, and what is said.
+"""Which of the found notes are shown, in which order, and how they are cut.
 
 Pure. `Hit`s come from the index; `Source`s are what anyone sees: dated quotes that open.
 """
@@ -6,9 +6,9 @@ Pure. `Hit`s come from the index; `Source`s are what anyone sees: dated quotes t
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from gnomon.domain.plain_text import boundary, cut, one_line
+from gnomon.domain.plain_text import boundary, cut
 from gnomon.domain.views import Source
-from gnomon.memory.query import Query, parse
+from gnomon.memory.query import Query
 
 QUOTE = 320
 """Characters of a quote."""
@@ -16,8 +16,6 @@ MOST_QUOTED = 4_000
 """Characters of all quotes of one answer: about a thousand tokens."""
 FEW = 3
 """All terms first; any term only when fewer than this match (page 9)."""
-RRF = 60
-"""Reciprocal rank fusion's constant (Cormack, Clarke and Buettcher, 2009)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,18 +31,6 @@ class Hit:
     line: int | None
     task: str
     answer: str
-
-
-def fused(*rankings: Iterable[Hit]) -> list[Hit]:
-    """One order from several: the sum of 1/(60 + rank), then the newer, then the note."""
-    scores: dict[int, float] = {}
-    hits: dict[int, Hit] = {}
-    for ranking in rankings:
-        for position, hit in enumerate(ranking):
-            scores[hit.note] = scores.get(hit.note, 0.0) + 1 / (RRF + position + 1)
-            hits.setdefault(hit.note, hit)
-    ordered = sorted(hits.values(), key=lambda hit: (hit.at or "", hit.note), reverse=True)
-    return sorted(ordered, key=lambda hit: scores[hit.note], reverse=True)
 
 
 def ordered(hits: Iterable[Hit]) -> list[Hit]:
@@ -106,41 +92,3 @@ def around(text: str, terms: tuple[str, ...], limit: int) -> str:
     space = flat.find(" ", start, first)
     start = space + 1 if space >= 0 else start
     return "…" + cut(flat[start:], limit - 1)
-
-
-NOTHING_YET = (
-    "I have no history to search yet. Import what your other agents left: "
-    "`gnomon import --from claude-code` or `gnomon import --from codex`, "
-    "or `gnomon import` with a file or folder. Nothing leaves this machine."
-)
-
-
-def answer_from(question: str, found: tuple[Source, ...], *, notes: int) -> str:
-    """The answer of a Gnomon without a model that can be trusted: quotes and their dates.
-
-    `notes` is how many notes were searched; with none there is something to import first.
-    """
-    if not found:
-        return NOTHING_YET if notes == 0 else _nothing_found(question, notes)
-    one = len(found) == 1
-    lines = [
-        "From your history, newest wording kept as it was:" if not one else "From your history:"
-    ]
-    lines += [f"{number}. {_dated(source)}" for number, source in enumerate(found, 1)]
-    return "\n".join(lines)
-
-
-def _nothing_found(question: str, notes: int) -> str:
-    words = ", ".join(parse(question).terms) or one_line(question, 80)
-    noun = "turn" if notes == 1 else "turns"
-    return (
-        f"Nothing in the {notes} {noun} that I can search mentions: {words}. "
-        "Try other words, or import more: `gnomon import --from claude-code`, "
-        "`gnomon import --from codex`, or `gnomon import` with a file or folder."
-    )
-
-
-def _dated(source: Source) -> str:
-    day = source.at[:10] if source.at else "undated"
-    place = f" ({source.path}:{source.line})" if source.path and source.line else ""
-    return f"{day}, {source.source}, session {one_line(source.session, 40)}{place}: {source.quote}"
