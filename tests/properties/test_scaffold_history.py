@@ -2,16 +2,20 @@
 the disk, exactly, and version names never repeat.
 """
 
+import contextlib
 import tempfile
 from pathlib import Path
 
+import msgspec
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from gnomon.disk import SYSTEM_DISK, Disk
 from gnomon.domain.instants import Millis
 from gnomon.scaffold.defaults import packaged_defaults
 from gnomon.scaffold.versions import Scaffold, ScaffoldState
+from gnomon.testing.crash import POINTS_WHEN, CrashDisk, Kill, Killed, When
 
 NOW = Millis(1_780_000_000_000)
 NAMES = ["inner-loop-prompt.md", "executive-prompt.md", "README.md", "antipattern-flags.json"]
@@ -20,10 +24,6 @@ contents = st.one_of(
     st.text(min_size=1, max_size=12).map(str.encode),
     st.just(b'{"sharpened_next_step": "x"}'),
 )
-
-
-class CrashError(BaseException):
-    """Stands for a kill at a point."""
 
 
 class ScaffoldHistory(RuleBasedStateMachine):
@@ -35,42 +35,37 @@ class ScaffoldHistory(RuleBasedStateMachine):
         self.ever: set[tuple[str, bytes]] = set()
         self.versions: dict[str, dict[str, str]] = {}
         self.kept_once: dict[str, bytes] = {}
-        self.armed: int | None = None
 
     @initialize()
     def begin(self) -> None:
         self.restart()
         self.look()
 
-    def point(self, _name: str) -> None:
-        if self.armed is not None:
-            self.armed -= 1
-            if self.armed < 0:
-                self.armed = None
-                raise CrashError
-
     @rule()
     def restart(self) -> None:
+        self.open(SYSTEM_DISK)
+
+    def open(self, disk: Disk) -> None:
         self.scaffold = Scaffold(
             self.folder,
             self.folder / ".versions",
             self.root / "state" / "scaffold.json",
             packaged_defaults(),
-            self.point,
+            disk,
         )
 
     @rule()
     def look(self) -> None:
         self.note(self.scaffold.observe(NOW))
 
-    @rule(after=st.integers(0, 4))
-    def look_and_crash(self, after: int) -> None:
-        self.armed = after
-        try:
+    @rule(at=st.integers(0, 40), when=st.sampled_from(POINTS_WHEN))
+    def restart_look_and_be_killed(self, at: int, when: When) -> None:
+        disk = CrashDisk(Kill(at, when))
+        self.open(disk)
+        with contextlib.suppress(Killed):
             self.note(self.scaffold.observe(NOW))
-        except CrashError:
-            self.restart()
-        self.armed = None
+        disk.abandon()
+        self.restart()
 
     @rule(name=st.sampled_from([*NAMES, "extra.md"]), content=contents)
     def edit_by_hand(self, name: str, content: bytes) -> None:
@@ -123,10 +118,8 @@ class ScaffoldHistory(RuleBasedStateMachine):
         self.kept_once = now
 
     def scaffold_files(self) -> dict[str, bytes]:
-        import msgspec
-
         raw = msgspec.json.decode((self.root / "state" / "scaffold.json").read_bytes())
-        return {name: text.encode() for name, text in raw["files"].items()}
+        return {name: text.encode() for name, text in raw["files"]}
 
     def teardown(self) -> None:
         self._directory.cleanup()

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from gnomon.disk import SYSTEM_DISK, Disk, SystemDisk
 from gnomon.domain.errors import ScaffoldError
 from gnomon.domain.instants import Millis
 from gnomon.scaffold.contents import MAX_FILE_BYTES, MAX_FILES
@@ -25,8 +26,8 @@ class Bench:
         self.versions = self.folder / ".versions"
         self.seen = root / "state" / "scaffold.json"
 
-    def start(self, point: Callable[[str], None] = lambda _name: None) -> Scaffold:
-        return Scaffold(self.folder, self.versions, self.seen, packaged_defaults(), point)
+    def start(self, disk: Disk = SYSTEM_DISK) -> Scaffold:
+        return Scaffold(self.folder, self.versions, self.seen, packaged_defaults(), disk)
 
     def kept(self) -> dict[str, bytes]:
         if not self.versions.exists():
@@ -76,25 +77,31 @@ def test_the_readme_says_how_to_edit_by_hand(bench: Bench) -> None:
 # --- versions ----------------------------------------------------------------------------
 
 
+class WatchingDisk(SystemDisk):
+    """Tells `look` of each rename before it happens: that is when a file appears."""
+
+    def __init__(self, look: Callable[[Path], None]) -> None:
+        self._look = look
+
+    def replace(self, source: Path, target: Path) -> None:
+        self._look(target)
+        super().replace(source, target)
+
+
 def test_a_hand_edit_keeps_the_prior_content_before_it_takes_force(bench: Bench) -> None:
-    steps: list[str] = []
-    prior = b""
+    appeared: list[tuple[str, bool]] = []
 
-    def look(name: str) -> None:
-        kept = prior in bench.kept().values()
-        numbered = bench.seen.exists() and b"typed by a hand" in bench.seen.read_bytes()
-        steps.append(f"{name} kept={kept} numbered={numbered}")
+    def look(target: Path) -> None:
+        appeared.append((target.parent.name, prior in bench.kept().values()))
 
-    scaffold = bench.start(look)
+    prior = b"nothing yet"
+    scaffold = bench.start(WatchingDisk(look))
     first = scaffold.observe(NOW)
     prior = (bench.folder / PROMPT).read_bytes()
-    steps.clear()
+    appeared.clear()
     (bench.folder / PROMPT).write_text("typed by a hand")
     second = scaffold.observe(NOW)
-    assert steps == [
-        "scaffold.versioned kept=True numbered=False",
-        "scaffold.numbered kept=True numbered=True",
-    ]
+    assert appeared == [(".versions", False), ("state", True)]
     assert second.changed
     assert second.files[PROMPT] == "typed by a hand"
     assert second.version.startswith("000002-")
@@ -253,6 +260,21 @@ def test_a_bad_file_at_the_very_first_look_puts_the_default_in_force(bench: Benc
     assert [problem.file for problem in state.problems] == [PROMPT]
 
 
+def test_a_name_may_be_in_any_script_but_must_be_printable(bench: Bench) -> None:
+    scaffold = bench.start()
+    scaffold.observe(NOW)
+    (bench.folder / "größe.md").write_text("x")
+    (bench.folder / "bad\udcff.md").write_text("x")
+    (bench.folder / "bell\a.md").write_text("x")
+    state = scaffold.observe(NOW)
+    assert state.files["größe.md"] == "x"
+    assert bench.start().observe(NOW).files == state.files
+    assert [problem.file for problem in state.problems] == ["bad\\udcff.md", "bell\\x07.md"]
+    (bench.folder / "größe.md").write_text("y")
+    scaffold.observe(NOW)
+    assert any(name.startswith("größe.000002") for name in bench.kept())
+
+
 @pytest.mark.parametrize("kind", ["link", "pipe", "folder"])
 def test_what_is_no_plain_file_is_refused_without_waiting(bench: Bench, kind: str) -> None:
     scaffold = bench.start()
@@ -341,37 +363,37 @@ def test_a_corrupt_seen_file_is_set_aside_and_numbers_go_on(bench: Bench) -> Non
     assert corrupt in bench.kept().values()
 
 
-def test_a_disk_that_refuses_leaves_the_old_text_in_force(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    scaffold = bench.start()
+class FullDisk(SystemDisk):
+    full = False
+
+    def write(self, fd: int, data: bytes) -> int:
+        if self.full:
+            raise OSError(28, "No space left on device")
+        return super().write(fd, data)
+
+
+def test_a_disk_that_refuses_leaves_the_old_text_in_force(bench: Bench) -> None:
+    disk = FullDisk()
+    scaffold = bench.start(disk)
     first = scaffold.observe(NOW)
     (bench.folder / PROMPT).write_text("new")
-
-    def full(_descriptor: int, _data: object) -> int:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "write", full)
+    disk.full = True
     state = scaffold.observe(NOW)
     assert state.files == first.files
     assert not state.changed
     assert "No space left" in state.problems[-1].reason
-    monkeypatch.undo()
+    disk.full = False
     state = scaffold.observe(NOW)
     assert state.changed
     assert state.files[PROMPT] == "new"
     assert first.files[PROMPT].encode() in bench.kept().values()
 
 
-def test_a_first_look_that_fails_is_an_error_with_its_place(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(_descriptor: int, _data: object) -> int:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "write", full)
+def test_a_first_look_that_fails_is_an_error_with_its_place(bench: Bench) -> None:
+    disk = FullDisk()
+    disk.full = True
     with pytest.raises(ScaffoldError, match="cannot be set up"):
-        bench.start().observe(NOW)
+        bench.start(disk).observe(NOW)
 
 
 def test_a_version_that_appears_meanwhile_is_never_overwritten(bench: Bench) -> None:

@@ -1,13 +1,15 @@
-"""Files of the scaffold folder: read bounded, kept for good, replaced whole. Acts."""
+"""Files of the scaffold folder: read bounded, and kept for good. Acts."""
 
 import os
 import stat
 from collections.abc import Container
 from pathlib import Path
 
+from gnomon.disk import Disk, make_folder
 from gnomon.domain.errors import ScaffoldError
 from gnomon.scaffold.contents import MAX_FILE_BYTES, MAX_FILES, Found, Unreadable, belongs
 from gnomon.scaffold.hashing import snapshot_count, snapshot_name, snapshots_of
+from gnomon.statefile import write_atomic
 
 MAX_DEPTH = 3
 
@@ -22,7 +24,10 @@ def scan(folder: Path, first: Container[str]) -> dict[str, Found]:
     found: dict[str, Found] = {}
     for path in paths[:MAX_FILES]:
         content = read_found(folder / path)
-        if content is not None:
+        if not path.isprintable():  # also what is not UTF-8
+            plain = path.encode("unicode_escape").decode("ascii")
+            found[plain] = Unreadable("its name cannot be printed")
+        elif content is not None:
             found[path] = content
     for path in paths[MAX_FILES : 2 * MAX_FILES]:
         found[path] = Unreadable(f"one too many: the scaffold holds at most {MAX_FILES} files")
@@ -77,63 +82,27 @@ def _read(descriptor: int) -> bytes:
     return b"".join(parts)
 
 
-def keep(versions: Path, path: str, activation: int, content: bytes) -> str:
+def keep(versions: Path, path: str, activation: int, content: bytes, disk: Disk) -> str:
     """Put a content into `.versions/` and on the disk; answers its name there.
 
     A second call for the same content under the same activation, with nothing kept between
     them, finds the first one's file: so a step that a crash cut short is done again without a
-    double. The name appears whole or not at all, and never replaces another (a hard link
-    refuses where a rename would not).
+    double. A name is taken once: its count is one above the last, and one that is there all
+    the same is refused (only the holder of the home's lock writes here).
     """
-    versions.mkdir(parents=True, exist_ok=True)
+    make_folder(versions, disk)
     kept = snapshots_of(path, activation, (entry.name for entry in versions.iterdir()))
     if kept and (versions / kept[-1]).read_bytes() == content:
-        _sync(versions / kept[-1])
-        _sync(versions)
+        disk.sync_folder(versions)  # a crash may have come between its name and this
         return kept[-1]
     count = snapshot_count(kept[-1]) + 1 if kept else 1
     name = snapshot_name(path, activation, count, content)
-    temporary = versions / ".incoming"
-    temporary.unlink(missing_ok=True)
-    _write_synced(temporary, content, mode=0o444)
-    try:
-        os.link(temporary, versions / name)
-    except FileExistsError:
+    if os.path.lexists(versions / name):
         raise ScaffoldError(
             f"A version named {name} appeared while it was being written.",
             next_step="Nothing was overwritten; it is tried again at the next tick.",
             file=path,
             line=0,
-        ) from None
-    temporary.unlink()
-    _sync(versions)
+        )
+    write_atomic(versions / name, content, mode=0o400, disk=disk)
     return name
-
-
-def replace(path: Path, content: bytes) -> None:
-    """Put a whole file in place of another: temporary beside it, sync, rename, sync."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.parent / f".{path.name}.incoming"
-    temporary.unlink(missing_ok=True)
-    _write_synced(temporary, content, mode=0o644)
-    temporary.replace(path)
-    _sync(path.parent)
-
-
-def _write_synced(path: Path, content: bytes, *, mode: int) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
-    try:
-        view = memoryview(content)
-        while view:
-            view = view[os.write(descriptor, view) :]
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

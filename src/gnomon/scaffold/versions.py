@@ -8,16 +8,16 @@ someone overwrote it while Gnomon was stopped.
 The order at a change is the point of this file: prior content into `.versions/` and on the
 disk, then the new version's number on the disk, and only then is the new text handed out.
 Whichever step fails or is cut short, the last good content stays in force and the next look
-does the whole step again. Kill points: `scaffold.versioned`, `scaffold.numbered`,
-`scaffold.written`.
+does the whole step again.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 
-from gnomon.domain.errors import ScaffoldError
+from gnomon.disk import SYSTEM_DISK, Disk
+from gnomon.domain.errors import ScaffoldError, StateError
 from gnomon.domain.instants import Millis, iso
 from gnomon.scaffold.contents import (
     Found,
@@ -28,15 +28,11 @@ from gnomon.scaffold.contents import (
     check_name,
     settle,
 )
-from gnomon.scaffold.folder import keep, read_found, replace, scan
+from gnomon.scaffold.folder import keep, read_found, scan
 from gnomon.scaffold.hashing import last_activation, version_name
+from gnomon.statefile import read_state, write_atomic, write_state
 
 SEEN_FORMAT = 1
-Point = Callable[[str], None]
-
-
-def no_point(name: str) -> None:
-    """No kill point is armed."""
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -45,7 +41,12 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     format: int
     activation: int
     since: str
-    files: dict[str, str]
+    files: tuple[tuple[str, str], ...]
+    """Name and text, sorted. (No object: a name need not be ASCII.)"""
+
+    @property
+    def texts(self) -> dict[str, str]:
+        return dict(self.files)
 
 
 class ScaffoldState(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,13 +76,13 @@ class Scaffold:
         versions: Path,
         seen: Path,
         defaults: Mapping[str, str],
-        point: Point = no_point,
+        disk: Disk = SYSTEM_DISK,
     ) -> None:
         self._folder = folder
         self._versions = versions
         self._seen_file = seen
         self._defaults = defaults
-        self._point = point
+        self._disk = disk
         self._seen: Seen | None = None
         self._loaded = False
         self._reported: tuple[ScaffoldProblem, ...] = ()
@@ -100,7 +101,7 @@ class Scaffold:
             seen = self._load(problems)
             settled = self._look(seen)
             problems.extend(settled.problems)
-            if seen is None or settled.files != seen.files:
+            if seen is None or settled.files != seen.texts:
                 seen = self._activate(seen, settled.files, now)
                 changed = True
         except (OSError, ScaffoldError) as error:
@@ -129,10 +130,9 @@ class Scaffold:
         left: str | None = None
         if standing is not None:
             seen = self._load([])
-            left = keep(self._versions, path, seen.activation if seen else 0, standing)
-            self._point("scaffold.versioned")
-        replace(self._folder / path, content)
-        self._point("scaffold.written")
+            activation = seen.activation if seen else 0
+            left = keep(self._versions, path, activation, standing, self._disk)
+        write_atomic(self._folder / path, content, disk=self._disk)
         return left
 
     def _load(self, problems: list[ScaffoldProblem]) -> Seen | None:
@@ -146,20 +146,18 @@ class Scaffold:
         never overwritten: it may hold the only copy of a prior content.
         """
         try:
-            content = self._seen_file.read_bytes()
-        except FileNotFoundError:
-            return None
-        try:
-            seen = msgspec.json.decode(content, type=Seen)
-            if seen.format != SEEN_FORMAT:
-                raise msgspec.ValidationError(f"format {seen.format} is not {SEEN_FORMAT}")
-        except msgspec.DecodeError as error:
-            aside = keep(self._versions, self._seen_file.name, 0, content)
-            self._seen_file.unlink()
-            reason = f"{error}; set aside as {self._versions.name}/{aside}"
-            problems.append(ScaffoldProblem(self._seen_file.name, 0, reason))
-            return None
-        return seen
+            seen = read_state(self._seen_file, Seen)
+            reason = f"its format {seen.format} is unknown" if seen else ""
+        except StateError as error:
+            seen, reason = None, str(error.facts["reason"])
+        if not reason or (seen is not None and seen.format == SEEN_FORMAT):
+            return seen
+        content = self._seen_file.read_bytes()
+        aside = keep(self._versions, self._seen_file.name, 0, content, self._disk)
+        self._disk.unlink(self._seen_file)
+        reason = f"{reason}; set aside as {self._versions.name}/{aside}"
+        problems.append(ScaffoldProblem(self._seen_file.name, 0, reason))
+        return None
 
     def _fall_back(self, error: OSError | ScaffoldError) -> Seen:
         """What was in force stays; what did reach the disk is read again at the next look."""
@@ -178,27 +176,29 @@ class Scaffold:
         for path, text in self._defaults.items():
             if path not in found:
                 found[path] = self._restore_default(path, text)
-        return settle(found, seen.files if seen else {}, self._defaults)
+        return settle(found, seen.texts if seen else {}, self._defaults)
 
     def _restore_default(self, path: str, text: str) -> Found:
         try:
-            replace(self._folder / path, text.encode())
+            write_atomic(self._folder / path, text.encode(), disk=self._disk)
         except OSError as error:
             return Unreadable(f"missing, and could not be written: {error.strerror}")
-        self._point("scaffold.written")
         return text.encode()
 
     def _activate(self, seen: Seen | None, files: dict[str, str], now: Millis) -> Seen:
         last = seen.activation if seen else self._last_known_activation()
         if seen is not None:
-            for path in sorted(seen.files):
-                if files.get(path) != seen.files[path]:
-                    keep(self._versions, path, seen.activation, seen.files[path].encode())
-                    self._point("scaffold.versioned")
-        after = Seen(format=SEEN_FORMAT, activation=last + 1, since=iso(now), files=files)
-        replace(self._seen_file, msgspec.json.encode(after))
+            for path, text in seen.files:
+                if files.get(path) != text:
+                    keep(self._versions, path, seen.activation, text.encode(), self._disk)
+        after = Seen(
+            format=SEEN_FORMAT,
+            activation=last + 1,
+            since=iso(now),
+            files=tuple(sorted(files.items())),
+        )
+        write_state(self._seen_file, after, disk=self._disk)
         self._seen = after
-        self._point("scaffold.numbered")
         return after
 
     def _last_known_activation(self) -> int:
@@ -216,8 +216,8 @@ class Scaffold:
         news = tuple(problem for problem in problems if problem not in self._reported)
         self._reported = problems
         return ScaffoldState(
-            version=version_name(seen.activation, seen.files),
-            files=dict(seen.files),
+            version=version_name(seen.activation, seen.texts),
+            files=seen.texts,
             changed=changed,
             problems=problems,
             new_problems=news,
