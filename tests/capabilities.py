@@ -65,6 +65,7 @@ CAPABILITIES: dict[str, Capability] = {
     "strace": Capability(_program("strace"), "apt-get install strace"),
     "bwrap": Capability(_program("bwrap"), "apt-get install bubblewrap"),
     "git": Capability(_program("git"), "apt-get install git"),
+    "openssl": Capability(_program("openssl"), "apt-get install openssl"),
     "root": Capability(_is_root, "run as root: sudo make test"),
     "userns": Capability(_user_namespaces, "sysctl kernel.unprivileged_userns_clone=1"),
     "jail-full": Capability(_full_jail, "apt-get install bubblewrap, on Linux 6.x"),

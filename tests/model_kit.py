@@ -54,16 +54,16 @@ def ask(
     )
 
 
-def openai_host(stub: OpenAIStub, **settings: float) -> OpenAIHost:
+def openai_host(stub: OpenAIStub, *, host: str = "127.0.0.1", **settings: Any) -> OpenAIHost:
     """The host's code in this process, before a stub; back-off in milliseconds."""
     return OpenAIHost(
         Settings(
             model="stub-model",
-            host="127.0.0.1",
             port=stub.port,
-            tls=False,
+            tls=stub.tls is not None,
             path="/v1",
             addresses=("127.0.0.1",),
+            host=host,
             **settings,
         ),
         SystemClock(),

@@ -90,6 +90,12 @@ class Exchange:
             raise
         except TimeoutError as error:
             raise self._timeout() from error
+        except ssl.SSLCertVerificationError as error:
+            raise ModelRequestError(
+                f"{self._server.label} shows a certificate that is not trusted: "
+                f"{error.verify_message}.",
+                next_step="Check model.url; nothing was sent.",
+            ) from None
         except (OSError, http.client.HTTPException) as error:
             words = self._scrub(str(error)) or type(error).__name__
             raise ModelUnavailableError(
@@ -120,8 +126,11 @@ class Exchange:
         if self._aborted:
             raise OSError("aborted")
         if server.tls:
-            sock = ssl.create_default_context().wrap_socket(sock, server_hostname=server.host)
-            self._socket = sock
+            sock = ssl.create_default_context().wrap_socket(
+                sock, server_hostname=server.host, do_handshake_on_connect=False
+            )
+            self._socket = sock  # first, so that `abort` ends a handshake too
+            sock.do_handshake()
             connection = http.client.HTTPSConnection(server.host, server.port)
         else:
             connection = http.client.HTTPConnection(server.host, server.port)

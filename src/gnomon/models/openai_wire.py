@@ -142,11 +142,11 @@ def _strictable(schema: Json) -> bool:
     what strict mode takes.
     """
     if isinstance(schema, Mapping):
-        properties = schema.get("properties")
-        if isinstance(properties, Mapping):
-            required = schema.get("required")
-            names = set(required) if isinstance(required, list | tuple) else set[Json]()
-            if schema.get("additionalProperties") is not False or names != set(properties):
+        if schema.get("type") == "object":
+            properties, required = schema.get("properties"), schema.get("required")
+            names = set(properties) if isinstance(properties, Mapping) else set[str]()
+            wanted = set(required) if isinstance(required, list | tuple) else set[Json]()
+            if schema.get("additionalProperties") is not False or names != wanted:
                 return False
         return all(_strictable(value) for value in schema.values())
     if isinstance(schema, list | tuple):

@@ -10,6 +10,7 @@ import argparse
 import asyncio
 import contextlib
 import signal
+import ssl
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -65,6 +66,7 @@ class OpenAIStub:
     key: str | None = None
     models: Sequence[str] = (MODEL,)
     port: int = 0
+    tls: ssl.SSLContext | None = None
     received: list[Received] = field(default_factory=list[Received])
     connections: int = 0
 
@@ -76,10 +78,13 @@ class OpenAIStub:
     @property
     def url(self) -> str:
         """The base address, ending in /v1."""
-        return f"http://127.0.0.1:{self.port}/v1"
+        scheme = "http" if self.tls is None else "https"
+        return f"{scheme}://127.0.0.1:{self.port}/v1"
 
     async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._connected, "127.0.0.1", self.port)
+        self._server = await asyncio.start_server(
+            self._connected, "127.0.0.1", self.port, ssl=self.tls
+        )
         self.port = self._server.sockets[0].getsockname()[1]
         return self
 
