@@ -14,8 +14,8 @@ SHARED = ("step-", "source-")
 ROOT = files("gnomon.gateway.dashboard")
 LABELS = read_labels()
 BUILT = (
-    "role.", "life.", "network.", "mode.", "model-kind.", "skip.", "step.", "loose-end.", "source.",
-    "js.stop-", "chat.try-", "trust.level-", "trust.means-", "trust.ok", "trust.warning",
+    "role.", "life.", "doing.", "network.", "mode.", "model-kind.", "skip.", "step.", "loose-end.",
+    "source.", "js.stop-", "chat.try-", "trust.level-", "trust.means-", "trust.ok", "trust.warning",
     "trust.error",
 )  # fmt: skip
 """Groups whose keys are put together from a fact."""

@@ -5,6 +5,7 @@ import io
 import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from typing import Any
 
 import aiohttp
 import pytest
@@ -32,11 +33,11 @@ class Served:
     def url(self) -> str:
         return self.listener.url
 
-    async def get(self, path: str, **headers: str) -> tuple[int, object]:
+    async def get(self, path: str, **headers: str) -> tuple[int, Any]:
         async with self.http.get(self.url + path, headers=OPERATOR | headers) as answer:
             return answer.status, await answer.json(content_type=None)
 
-    async def post(self, path: str, body: object = None, **options) -> tuple[int, object]:
+    async def post(self, path: str, body: object = None, **options: Any) -> tuple[int, Any]:
         headers = options.get("headers", OPERATOR)
         async with self.http.post(self.url + path, json=body, headers=headers) as answer:
             return answer.status, await answer.json(content_type=None)

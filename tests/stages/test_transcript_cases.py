@@ -92,9 +92,7 @@ def test_instants_are_compared_as_instants_and_not_as_text() -> None:
     assert parse_iso(row.last_at) == parse_iso(facts["last_at_same_instant"])
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in EXPECTED if "user_turn_heads" in EXPECTED[name]]
-)
+@pytest.mark.parametrize("name", [name for name in EXPECTED if "user_turn_heads" in EXPECTED[name]])
 def test_the_user_turns_are_those_that_people_wrote(name: str) -> None:
     _, turns, _ = read(CASES / name)
     heads = [found.observation.task[:80] for found in turns]

@@ -100,8 +100,9 @@ class _Import:
             self.save()
 
     def _tell(self, batch: Batch) -> None:
-        for done in batch.files:
-            self._progress({"file": done.row.file, "files": len(self.rows)})
+        before = len(self.rows) - len(batch.files)
+        for number, done in enumerate(batch.files, before + 1):
+            self._progress({"file": done.row.file, "files": number})
         if batch.progress is not None:
             told: Fields = msgspec.to_builtins(batch.progress)
             self._progress(told)

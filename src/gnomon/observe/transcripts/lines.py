@@ -31,6 +31,8 @@ class RawLine:
     """Whether a newline stood at its end."""
     shortened: bool = False
     too_long: bool = False
+    nul: bool = False
+    """Whether NUL bytes were left out of it while it was shortened."""
 
 
 def head_of(string: bytes) -> bytes:
@@ -38,12 +40,14 @@ def head_of(string: bytes) -> bytes:
     head = string[:KEPT].decode("utf-8", "ignore")
     while head:
         try:
-            json.loads(f'"{head}"', strict=False)
+            text: str = json.loads(f'"{head}"', strict=False)
         except ValueError:
             head = head[: head.rfind("\\")] if "\\" in head else ""
         else:
+            if "\ud800" <= text[-1:] <= "\udbff":
+                head = head[:-6]  # the first half of a character that two escapes write
             break
-    return head.encode("utf-8")
+    return head.encode("utf-8", "replace")
 
 
 class _Shortener:
@@ -55,6 +59,7 @@ class _Shortener:
         self._inside = False
         self._escaped = False
         self.too_long = False
+        self.nul = False
 
     def feed(self, piece: bytes) -> None:
         start = 0
@@ -67,7 +72,11 @@ class _Shortener:
     def _outside(self, piece: bytes, start: int) -> int:
         quote = piece.find(b'"', start)
         end = len(piece) if quote < 0 else quote + 1
-        self._out += piece[start:end].replace(b"\0", b"")
+        part = piece[start:end]
+        if b"\0" in part:
+            self.nul = True
+            part = part.replace(b"\0", b"")
+        self._out += part
         self._inside = quote >= 0
         return end
 
@@ -122,7 +131,9 @@ def _long_line(file: BinaryIO, first: bytes, number: int) -> RawLine:
         if not piece:
             break
     data = shortener.result()
-    return RawLine(number, trimmed(data), ended, shortened=True, too_long=shortener.too_long)
+    return RawLine(
+        number, trimmed(data), ended, shortened=True, too_long=shortener.too_long, nul=shortener.nul
+    )
 
 
 def trimmed(data: bytes) -> bytes:

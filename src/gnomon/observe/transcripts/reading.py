@@ -169,17 +169,16 @@ class Reading:
     def _name_all(self, file: BinaryIO) -> None:
         file.seek(0)
         for line in lines_of(file):
-            if line.data.strip():
+            if line.data.strip() or line.too_long or line.nul:
                 self._bad.add(
                     line.number, why_unreadable(line) or salvage(line).reason or "not JSON"
                 )
 
     def _line(self, line: RawLine, parser: Parser, fold: FileFold) -> None:
-        if not line.data.strip():
-            return
         reason = why_unreadable(line)
         if reason is not None:
             self._bad.add(line.number, reason)
+        if reason is not None or not line.data.strip():
             return
         try:
             events = parser.read(line.data, line.number)

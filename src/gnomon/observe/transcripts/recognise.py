@@ -14,7 +14,13 @@ Kind = Literal["claude-code", "codex-rollout", "codex-rollout-legacy-bare"]
 MOST_STRANGERS = 200
 """Well-formed records of no known kind after which a file is held to be something else."""
 _CLAUDE_NAMES = ("sessionId", "uuid", "leafUuid", "messageId")
-_USER_EVENT = (b'"type":"user_message"', b'"type": "user_message"')
+_USER_EVENT = tuple(
+    f'"{name}":{space}"{value}"'.encode()
+    for name, value in (("type", "user_message"), ("type", "task_started"), ("role", "developer"))
+    for space in ("", " ")
+)
+"""What only rollouts have that name user turns by events: the event itself, and what stands
+before the first of them, so that a session that has just begun is not read otherwise."""
 _CHUNK = 4 * 1024 * 1024
 
 

@@ -27,15 +27,11 @@ class Salvage:
     reason: str | None
 
 
-def blank(line: RawLine) -> bool:
-    return not line.data.strip()
-
-
 def why_unreadable(line: RawLine) -> str | None:
     """The reason for lines that hold nothing to salvage; null for others."""
     if line.too_long:
         return "longer than 16 MiB, its long texts not counted; skipped"
-    if line.data and not line.data.strip(b"\0 \t\r\n"):
+    if (line.nul or b"\0" in line.data) and not line.data.strip(b"\0 \t\r\n"):
         return "only NUL bytes (a write that a power loss cut)"
     return None
 
