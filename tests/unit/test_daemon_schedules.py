@@ -1,8 +1,5 @@
 """The daemon's pure parts: the beat's schedule, presence, tallies, what a start must say."""
 
-from hypothesis import given
-from hypothesis import strategies as st
-
 from gnomon.daemon import beat, heartbeat
 from gnomon.daemon.presence import Presence
 from gnomon.daemon.tally import Tally, fold
@@ -48,21 +45,6 @@ def test_a_late_tick_is_not_made_up() -> None:
     assert things.count("tick") == 1
     assert schedule.tick_at > 10_000.0
     assert schedule.tick_at % 120.0 == 0
-
-
-@given(
-    period=st.floats(1.0, 900.0),
-    late=st.lists(st.floats(0.0, 5_000.0), min_size=1, max_size=30),
-)
-def test_what_is_due_is_always_followed_by_something_later(
-    period: float, late: list[float]
-) -> None:
-    schedule, now = beat.first(0.0, period), 0.0
-    for delay in late:
-        now = max(now, min(schedule.tick_at, schedule.heartbeat_at)) + delay
-        things, schedule = beat.due(schedule, now, period)
-        assert things
-        assert min(schedule.tick_at, schedule.heartbeat_at, schedule.anchor_at) > now
 
 
 def test_a_sign_older_than_the_last_changes_nothing() -> None:

@@ -12,6 +12,7 @@ from gnomon.cli import (
     verbs_history,
     verbs_life,
     verbs_model,
+    verbs_simulate,
 )
 from gnomon.cli.options import AgentOption, HomeOption, Setting, note_options
 
@@ -43,6 +44,7 @@ def build() -> typer.Typer:
         verbs_folders,
         verbs_model,
         verbs_health,
+        verbs_simulate,
     ):
         group.register(app)
     return app

@@ -57,7 +57,8 @@ def due(schedule: Schedule, now: float, tick_seconds: float) -> tuple[list[Due],
 
 
 def _next(at: float, now: float, period: float) -> float:
-    return at + period * (int((now - at) / period) + 1)
+    following = at + period * (int((now - at) / period) + 1)
+    return following if following > now else following + period  # rounding may fall short
 
 
 async def run(

@@ -47,8 +47,15 @@ def observation(turn: Turn, committed_at: Millis) -> Observation:
         tokens=sum(known) if known else None,
         steps=turn.steps,
         model=turn.model,
-        answer=turn.reply[:ANSWER_CHARACTERS],
+        answer=_own_words(turn),
     )
+
+
+def _own_words(turn: Turn) -> str | None:
+    """What the agent itself said. Quotes from recall are no news: what was recalled is never
+    learnt again (page 4).
+    """
+    return turn.reply[:ANSWER_CHARACTERS] if turn.steps else None
 
 
 def missing_session_lines(

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from gnomon.clock import SystemClock, SystemIds
 from gnomon.domain.json_value import Fields
 from gnomon.domain.messages import Message
+from gnomon.domain.ports import Clock, Ids
 from gnomon.observe.corrections import Situation, correcting_rule
 from gnomon.resident.life import Resident
 from gnomon.resident.protocol import Spawn, read
@@ -19,7 +20,12 @@ from gnomon.trust.ipc import Peer
 async def serve(peer: Peer, argument: Fields) -> None:
     """Live until the pipe ends. `argument` is a `Spawn`; the caller runs the peer."""
     clock = SystemClock()
-    resident = Resident(peer, read(argument, Spawn), clock, SystemIds(clock), standing_rules())
+    await live(peer, argument, clock, SystemIds(clock))
+
+
+async def live(peer: Peer, argument: Fields, clock: Clock, ids: Ids) -> None:
+    """As `serve`, by another clock and other ids: the simulator's."""
+    resident = Resident(peer, read(argument, Spawn), clock, ids, standing_rules())
     await resident.begin()
     peer.serve(resident.answer)
     await peer.closed()

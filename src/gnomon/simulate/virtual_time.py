@@ -20,6 +20,9 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
     def __init__(self) -> None:
         self._virtual = 0.0
         super().__init__(_JumpingSelector(self))
+        # After months the spacing of floats exceeds a nanosecond, the loop's own resolution;
+        # a timer that is due would then never be.
+        self._clock_resolution = 1e-6
 
     def time(self) -> float:
         return self._virtual

@@ -17,7 +17,7 @@ import msgspec
 
 from gnomon.daemon.acts import Acts
 from gnomon.daemon.arguments import ChatTurn
-from gnomon.daemon.core import Core, open_core
+from gnomon.daemon.core import RESIDENT_MODULE, Core, open_core
 from gnomon.daemon.create import ensure_home
 from gnomon.daemon.life import Life
 from gnomon.daemon.platform import ChildProcess, Platform
@@ -33,14 +33,15 @@ from gnomon.domain.records_observe import Observation
 from gnomon.domain.views import Simulated
 from gnomon.home import Home
 from gnomon.ledger.verify import verify
+from gnomon.resident import main as resident
 from gnomon.simulate import invariants
 from gnomon.simulate.operator import Visit, ordinary
 from gnomon.simulate.script import SimulatedModel
 from gnomon.simulate.virtual_time import VirtualClock, VirtualTimeLoop
 from gnomon.testing.clock import SequenceIds
 from gnomon.testing.ledger import InlineThreads
-from gnomon.testing.memory_child import MemoryChild
-from gnomon.trust.ipc import Serve
+from gnomon.testing.memory_child import Entry, MemoryChild
+from gnomon.trust.ipc import Peer, Serve
 from gnomon.trust.jail import Grants
 
 START = parse_iso("2026-03-02T06:00:00Z")
@@ -86,6 +87,8 @@ def simulate(plan: Plan) -> Simulated:
 class _World:
     plan: Plan
     home: Home
+    model: SimulatedModel = field(init=False)
+    platform: Platform = field(init=False)
     prompts: set[str] = field(default_factory=set[str])
     presence: list[Millis] = field(default_factory=list[Millis])
 
@@ -95,7 +98,7 @@ class _World:
         rng = Random(self.plan.seed)  # noqa: S311 - a seed is the point
         clock = VirtualClock(loop, START)
         self.model = SimulatedModel(rng, self._heard)
-        platform = Platform(
+        self.platform = platform = Platform(
             clock=clock,
             ids=SequenceIds(),
             environ={
@@ -132,8 +135,13 @@ class _World:
     ) -> ChildProcess:
         """A role's module, in this event loop; the model's host is played."""
         del grants
-        entry = self.model.serve if module == MODEL_HOST else import_module(module).serve
+        entries: dict[str, Entry] = {MODEL_HOST: self.model.serve, RESIDENT_MODULE: self._resident}
+        entry = entries.get(module) or import_module(module).serve
         return await MemoryChild.begin(role, entry, argument, serve)
+
+    async def _resident(self, peer: Peer, argument: Fields) -> None:
+        """The real resident, by this world's clock and ids."""
+        await resident.live(peer, argument, self.platform.clock, self.platform.ids)
 
     def _heard(self, request: ModelRequest) -> None:
         self.prompts.update(message.content for message in request.messages)

@@ -1,0 +1,63 @@
+"""`simulate`: days in seconds, over the real daemon."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gnomon.cli.line import Line
+from gnomon.cli.options import HomeOption, JsonOption, invocation
+from gnomon.domain.views import Simulated
+
+FOUND_A_FAULT = 1
+
+
+def register(app: typer.Typer) -> None:
+    """Add this verb."""
+    app.command("simulate")(simulate)
+
+
+def simulate(
+    ctx: typer.Context,
+    days: Annotated[int, typer.Option(min=1, max=3_660, help="How many days to live.")] = 2,
+    seed: Annotated[int, typer.Option(help="The same seed lives the same days.")] = 1,
+    keep: Annotated[
+        Path | None, typer.Option(help="Keep the home in this new folder, to look at.")
+    ] = None,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Live some days in seconds: the real daemon, a scripted model and operator.
+
+    Needs no home and no model. The invariants are checked on what it wrote; exit code 1
+    when one does not hold. `--keep` leaves a home like any other.
+
+    Examples: `gnomon simulate --days 7` · `gnomon simulate --days 30 --seed 3 --keep month`
+    """
+    from gnomon.simulate.world import Plan
+    from gnomon.simulate.world import simulate as live
+
+    asked = invocation(ctx, home, None, as_json)
+    if not as_json:
+        asked.output.note(f"Living {days} days ...")
+    lived = live(Plan(days=days, seed=seed, keep=keep))
+    asked.show(lived, list(lines_of(lived)))
+    if lived.violations:
+        raise typer.Exit(FOUND_A_FAULT)
+
+
+def lines_of(lived: Simulated) -> Iterator[Line]:
+    """What came of it, for people."""
+    yield Line(f"{lived.days} days in {lived.seconds:.1f} s (seed {lived.seed})", "heading")
+    skipped = ", ".join(f"{count} {reason}" for reason, count in sorted(lived.skipped.items()))
+    yield Line(f"ticks        {lived.ticks}")
+    yield Line(f"reflections  {lived.reflections}")
+    yield Line(f"skipped      {skipped or 'none'}")
+    yield Line(f"turns        {lived.turns}")
+    for violation in lived.violations:
+        yield Line(f"violated     {violation}", "bad")
+    if not lived.violations:
+        yield Line("Every invariant held.", "good")
+    if lived.home is not None:
+        yield Line(f"Look at it: gnomon status --home {lived.home}", "faint")
