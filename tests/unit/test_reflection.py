@@ -79,7 +79,7 @@ def test_unknown_fields_are_refused() -> None:
         decode(fitness="0.9")
 
 
-def nodes(node: Any) -> Iterator[dict[str, object]]:
+def nodes(node: Any) -> Iterator[dict[str, Any]]:
     if isinstance(node, dict):
         yield node
     for child in node.values() if isinstance(node, dict) else node:

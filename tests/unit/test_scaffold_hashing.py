@@ -1,11 +1,24 @@
 """Names of versions: they sort, hold no colon, cannot collide."""
 
-from gnomon.scaffold.contents import MAX_FILE_BYTES, ScaffoldProblem, accept, belongs, settle
+import pytest
+
+from gnomon.domain.errors import ScaffoldError
+from gnomon.scaffold.contents import (
+    MAX_FILE_BYTES,
+    ScaffoldProblem,
+    Unreadable,
+    accept,
+    belongs,
+    check_name,
+    settle,
+)
 from gnomon.scaffold.flags import FLAGS_FILE
 from gnomon.scaffold.hashing import (
     folder_sha256,
     last_activation,
     snapshot_count,
+    snapshot_name,
+    snapshots_of,
     version_name,
 )
 
@@ -73,3 +86,33 @@ def test_the_last_good_content_stays_in_force_and_else_the_default() -> None:
     assert [problem.file for problem in settled.problems] == ["inner-loop-prompt.md", "stray.bin"]
     again = settle(found, {"inner-loop-prompt.md": "mine"}, defaults)
     assert again.files["inner-loop-prompt.md"] == "mine"
+
+
+def test_snapshots_of_one_file_under_one_activation_are_found_in_their_order() -> None:
+    names = [snapshot_name("a.md", 7, count, b"x") for count in (10, 2, 1)]
+    others = [snapshot_name("b.md", 7, 1, b"x"), snapshot_name("a.md", 8, 1, b"x"), "a.md"]
+    assert snapshots_of("a.md", 7, names + others) == names[::-1]
+    assert snapshot_count(names[0]) == 10
+    assert last_activation(names + others) == 8
+    assert snapshot_name("sub/c.md", 1, 1, b"") == "sub__c.000001-0001-e3b0c44298fc.md"
+
+
+@pytest.mark.parametrize(
+    "path", ["../a.md", "/a.md", "a/../b.md", "a//b.md", "./a.md", "a\\b", "a\0b", "", ".", "x~"]
+)
+def test_a_path_that_leaves_the_scaffold_is_refused(path: str) -> None:
+    with pytest.raises(ScaffoldError):
+        check_name(path)
+
+
+def test_a_plain_path_is_taken() -> None:
+    check_name("inner-loop-prompt.md")
+    check_name("sub/größe.md")
+
+
+def test_what_cannot_be_read_leaves_the_last_good_content_in_force() -> None:
+    settled = settle(
+        {"a.md": Unreadable("a link"), "b.md": Unreadable("a link")}, {"a.md": "x"}, {}
+    )
+    assert settled.files == {"a.md": "x"}
+    assert [problem.reason for problem in settled.problems] == ["a link", "a link"]

@@ -7,7 +7,7 @@ from gnomon.domain.errors import ModelAuthError
 from gnomon.domain.messages import Message
 from gnomon.domain.views import Source
 from gnomon.resident.quotes import NOTHING, answer_from, describe
-from gnomon.resident.turn_text import aside, fitting, reply_text, source_name
+from gnomon.resident.turn_text import aside, fitting, reply_text, source_name, unanswered
 
 
 def result(text: str, reason: StopReason, error: ModelAuthError | None = None) -> RunResult:
@@ -48,6 +48,11 @@ def test_an_error_of_the_model_says_what_to_do_next() -> None:
     assert reply_text(result("", "model-error", error)) == (
         "The key is refused. Set GNOMON_MODEL_KEY."
     )
+
+
+def test_what_did_not_work_is_said_with_what_to_do() -> None:
+    error = ModelAuthError("The key is refused.", next_step="Set it.")
+    assert unanswered("No words.", error) == "No words. The key is refused. Set it."
 
 
 def test_the_newest_messages_that_fit_are_sent_beginning_with_a_question() -> None:

@@ -44,8 +44,9 @@ Found = bytes | Unreadable
 
 def belongs(path: str) -> bool:
     """Whether a path is part of the scaffold: not hidden, not left by an editor."""
-    return bool(path) and not any(
-        part.startswith((".", "#")) or part.endswith("~") for part in PurePosixPath(path).parts
+    parts = PurePosixPath(path).parts
+    return bool(parts) and not any(
+        part.startswith((".", "#")) or part.endswith("~") for part in parts
     )
 
 
