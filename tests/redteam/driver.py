@@ -22,7 +22,6 @@ from pathlib import Path
 import msgspec
 
 from gnomon.domain.errors import GnomonError
-from gnomon.testing.hostile_child import attack
 from gnomon.testing.hostile_files import Targets
 from gnomon.trust import jail
 from gnomon.trust.planning import Grants, make_plan
@@ -43,7 +42,8 @@ class Request(msgspec.Struct, kw_only=True):
     attack: bool = False
     skip: list[str] = []
     rounds: int = 2000
-    git_home: bool = False
+    roles: list[str] = []
+    """Only start each of these, and tell what its self-test found."""
 
 
 class World:
@@ -115,10 +115,7 @@ class World:
         now = self.secret.stat()
         return {
             "outside": sorted(entry.name for entry in self.outside.iterdir()),
-            "victims": [
-                path.read_text()
-                for path in sorted(self.outside.glob("victim*"))
-            ],
+            "victims": [path.read_text() for path in sorted(self.outside.glob("victim*"))],
             "secret": self.secret.read_text(),
             "mode_kept": now.st_mode == self.before.st_mode and now.st_uid == self.before.st_uid,
             "time_kept": now.st_mtime == self.before.st_mtime,
@@ -138,9 +135,7 @@ class World:
             "datagrams": _datagram(self.udp),
             "scheduling_kept": self.limits
             == (os.sched_getaffinity(0), os.getpriority(os.PRIO_PROCESS, 0)),
-            "owners": sorted(
-                {entry.lstat().st_uid for entry in self.workspace.iterdir()} - {4242}
-            ),
+            "owners": sorted({entry.lstat().st_uid for entry in self.workspace.iterdir()} - {4242}),
             "children": _children(),
         }
 
@@ -204,6 +199,25 @@ async def jailed(request: Request, world: World) -> dict[str, object]:
     return answer
 
 
+async def self_tests(request: Request, world: World) -> dict[str, object]:
+    """Start each role once, with no grant."""
+    jail.protect_this_process()
+    found: dict[str, object] = {}
+    for role in request.roles:
+        plan = make_plan(
+            role,
+            HOSTILE,
+            Grants(),
+            level=request.level,
+            builder=request.builder,
+            canary=str(world.secret),
+        )
+        child = await jail.launch(plan, {}, Grants(), serve=None, extra={})
+        found[role] = dict(child.self_test)
+        await child.stop(5)
+    return {"self_tests": found}
+
+
 async def _do(child: jail.Child, step: dict) -> object:
     try:
         if step["does"] == "ask":
@@ -252,7 +266,8 @@ def main() -> None:
     try:
         if request.jailed:
             try:
-                answer = asyncio.run(jailed(request, world))
+                run = self_tests if request.roles else jailed
+                answer = asyncio.run(run(request, world))
             except GnomonError as error:
                 answer = {"error": error.code, "message": str(error), "facts": dict(error.facts)}
         else:

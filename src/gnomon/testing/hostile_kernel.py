@@ -38,6 +38,7 @@ def _network(on: Targets) -> dict[str, Callable[[], object]]:
         "udp": lambda: _send(socket.AF_INET, ("127.0.0.1", on.udp)),
         "dns": lambda: _send(socket.AF_INET, ("127.0.0.1", 53)),
         "tcp-listen": _listen,
+        "unix-listen": _unix_listen,
         "unix-path": lambda: _connect(socket.AF_UNIX, socket.SOCK_STREAM, on.unix_path),
         "unix-abstract": lambda: _connect(
             socket.AF_UNIX, socket.SOCK_STREAM, "\0" + on.unix_abstract
@@ -68,6 +69,12 @@ def _send(family: int, address: tuple[str, int]) -> None:
 def _listen() -> None:
     with socket.socket() as sock:
         sock.bind(("127.0.0.1", 0))
+        sock.listen()
+
+
+def _unix_listen() -> None:
+    with socket.socket(socket.AF_UNIX) as sock:
+        sock.bind(f"\0gnomon-hostile-{os.getpid()}")
         sock.listen()
 
 
