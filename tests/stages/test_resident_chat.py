@@ -20,7 +20,7 @@ from gnomon.domain.records import RunClosed, RunOpened, RunStep, Turn
 from gnomon.domain.views import Source
 from gnomon.resident import state
 from gnomon.testing.agent import TableTools
-from gnomon.testing.gateway import FakeGateway, Written
+from gnomon.testing.gateway import RESIDENT_MANIFEST, FakeGateway, Written
 from gnomon.testing.models import ScriptedModel, calls, hangs, says
 
 HIT = Source(
@@ -339,3 +339,12 @@ async def test_a_recall_that_fails_is_told() -> None:
     assert "could not be searched" in reply.reply
     assert "died" in reply.reply
     assert [f.tool for f in turn_line(gateway).failures] == ["recall"]
+
+
+async def test_a_manifest_without_a_system_prompt_gets_the_standing_one() -> None:
+    manifest = msgspec.structs.replace(RESIDENT_MANIFEST, prompts={})
+    gateway = FakeGateway(ScriptedModel(["ok"]), manifest=manifest)
+    await gateway.start()
+    assert (await gateway.turn("hello")).reply == "ok"
+    await gateway.stop()
+    assert gateway.requests[0][1].messages[0].content.startswith("You are Gnomon")

@@ -3,9 +3,12 @@
 import asyncio
 import subprocess
 import sys
+from importlib import resources
 
 import msgspec
+import yaml
 
+from gnomon.domain.manifest import Manifest
 from gnomon.domain.messages import Message
 from gnomon.domain.records import Started
 from gnomon.resident.main import corrected, serve
@@ -84,3 +87,9 @@ def test_only_a_turn_after_the_agents_work_corrects() -> None:
     assert corrected("no, use pnpm", said)
     assert not corrected("no, use pnpm", ())
     assert not corrected("thank you", said)
+
+
+def test_the_packaged_manifest_is_what_the_tests_run() -> None:
+    text = resources.files("gnomon.data").joinpath("manifests", "resident.yaml").read_text()
+    packaged = msgspec.convert(yaml.safe_load(text), Manifest)
+    assert packaged == RESIDENT_MANIFEST

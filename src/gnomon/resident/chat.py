@@ -45,6 +45,8 @@ from gnomon.resident.turn_text import (
     unanswered,
 )
 
+CHAT_PROMPT = "chat-system@production"
+"""Where a manifest names none."""
 ASIDE_PROMPT = "chat-aside@production"
 ASIDE_TIMEOUT_SECONDS = 20.0
 ASIDE_QUESTION_CHARACTERS = 500
@@ -139,7 +141,7 @@ class Chat:
         tools = ToolsOverPipe(self._pipe, run, self._rules.describe)
         task = Task(
             run_id=run,
-            system=resolve(self._manifest.prompts["system"], scaffold),
+            system=resolve(self._manifest.prompts.get("system", CHAT_PROMPT), scaffold),
             messages=(
                 *fitting(args.history, self._manifest.model.context_budget),
                 Message(role="user", content=args.text),
