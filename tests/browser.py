@@ -1,10 +1,11 @@
 """A real Chromium, driven by Playwright, against a gateway in this process."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Literal
 
-from playwright.async_api import Browser, BrowserContext, Page, async_playwright
+from playwright.async_api import Browser, BrowserContext, Page, ViewportSize, async_playwright
 
 from gnomon.gateway.listen import Listener, listen
 from gnomon.testing.operations import PretendedHouse
@@ -18,7 +19,9 @@ FLAGS = [
     "--disable-sync",
     "--no-first-run",
 ]
+DESK: ViewportSize = {"width": 1280, "height": 900}
 BOUND_MS = 10_000
+Scheme = Literal["light", "dark"]
 
 
 @dataclass
@@ -63,7 +66,7 @@ class Visit:
 
 
 @asynccontextmanager
-async def a_browser() -> AsyncIterator[Browser]:
+async def a_browser() -> AsyncGenerator[Browser, None]:
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
         yield browser
@@ -72,12 +75,16 @@ async def a_browser() -> AsyncIterator[Browser]:
 
 @asynccontextmanager
 async def a_visit(
-    browser: Browser, house: PretendedHouse | None = None, *, path: str = "/", **context
-) -> AsyncIterator[Visit]:
+    browser: Browser,
+    house: PretendedHouse | None = None,
+    *,
+    path: str = "/",
+    scheme: Scheme = "light",
+) -> AsyncGenerator[Visit, None]:
     """Open a page by a login link, as an operator does."""
     house = house or PretendedHouse()
     listener = await listen(house.wiring(), 0)
-    made = await browser.new_context(**{"viewport": {"width": 1280, "height": 900}} | context)
+    made = await browser.new_context(viewport=DESK, color_scheme=scheme)
     visit = Visit(house, listener, made, await made.new_page())
     visit._listen()
     try:

@@ -113,7 +113,7 @@ async def walk(visit: Visit) -> None:
         "/report?since=%22%3E%3Cscript%3Epwned=1%3C/script%3E&project=%22onfocus=pwned=1%20autofocus",
     ):
         await visit.go(path)
-        await visit.page.wait_for_function("!document.querySelector('[data-late]')")
+        await visit.page.wait_for_selector("[data-late]", state="detached")
         await visit.page.evaluate(
             "document.querySelectorAll('details').forEach(d => d.open = true)"
         )
@@ -154,7 +154,7 @@ async def test_a_page_that_forgot_to_escape_is_still_held_by_its_policy(
 ):
     forget_to_escape(monkeypatch)
     async with a_visit(browser, a_hostile_house(SIMPLE), path="/report") as visit:
-        await visit.page.wait_for_function("!document.querySelector('[data-late]')")
+        await visit.page.wait_for_selector("[data-late]", state="detached")
         assert not await was_owned(visit)
         assert any("Content Security Policy" in said for said in visit.complaints)
 

@@ -54,14 +54,13 @@ class Served:
 @pytest.fixture
 async def served() -> AsyncIterator[Served]:
     house = PretendedHouse()
-    listener = await listen(house.wiring(), 0)
     jar = aiohttp.DummyCookieJar()
-    try:
-        async with asyncio.timeout(30), aiohttp.ClientSession(cookie_jar=jar) as http:
-            made = Served(house, listener, http)
+    async with asyncio.timeout(30), aiohttp.ClientSession(cookie_jar=jar) as http:
+        made = Served(house, await listen(house.wiring(), 0), http)
+        try:
             yield made
-    finally:
-        await made.listener.close()
+        finally:
+            await made.listener.close()
 
 
 # --- operations --------------------------------------------------------------------------------
@@ -433,11 +432,10 @@ async def test_a_reader_resumes_where_it_was(served: Served):
     stream = served.house.stream
     for n in range(5):
         stream.publish("status", n)
-    for way in (
-        {"headers": OPERATOR | {"Last-Event-ID": stream.event_id(3)}},
-        {"headers": OPERATOR, "params": {"after": stream.event_id(3)}},
-    ):
-        async with served.http.get(served.url + "/events", **way) as answer:
+    for headers, query in (({"Last-Event-ID": stream.event_id(3)}, ""), ({}, stream.event_id(3))):
+        async with served.http.get(
+            f"{served.url}/events?after={query}", headers=OPERATOR | headers
+        ) as answer:
             assert (await next_event(answer))["event"] == "hello"
             assert [(await next_event(answer))["data"] for _ in range(2)] == ["3", "4"]
 

@@ -112,7 +112,7 @@ async def test_not_now_hides_a_card_for_good(visit: Visit):
 
 async def test_a_model_is_chosen_by_its_button(visit: Visit):
     await visit.page.click("#card-model >> text=Use")
-    await visit.page.wait_for_function("!document.querySelector('[data-acting]')")
+    await visit.page.wait_for_selector("[data-acting]", state="detached")
     [asked] = visit.house.gnomon.called("model.use")
     assert (asked.name, asked.url) == ("qwen3:8b", "http://127.0.0.1:11434/v1")
 
@@ -226,12 +226,12 @@ async def test_what_happens_is_shown_as_it_happens(visit: Visit):
 
 async def test_pausing_and_resuming_is_one_press(visit: Visit):
     await visit.page.click("text=Pause for 1 hour")
-    await visit.page.wait_for_function("!document.querySelector('[data-acting]')")
+    await visit.page.wait_for_selector("[data-acting]", state="detached")
     assert visit.house.gnomon.called("kernel.pause")[0].for_seconds == 3600
     visit.house.gnomon.status = a_status(paused_until="you resume it")
     visit.house.stream.publish("status")
     await visit.page.click("#now >> button:text-is('Resume')")
-    await visit.page.wait_for_function("!document.querySelector('[data-acting]')")
+    await visit.page.wait_for_selector("[data-acting]", state="detached")
     assert len(visit.house.gnomon.called("kernel.resume")) == 1
     await visit.sees_text("#headline", "Gnomon is paused until you resume it.")
 
@@ -355,7 +355,7 @@ async def test_the_trust_page_shows_what_holds_and_verifies_on_request(visit: Vi
 async def test_no_page_is_wider_than_a_phone(visit: Visit):
     for path in ("/", "/report", "/trust"):
         await visit.go(path)
-        await visit.page.wait_for_function("!document.querySelector('[data-late]')")
+        await visit.page.wait_for_selector("[data-late]", state="detached")
         for width in (320, 390, 768):
             await visit.page.set_viewport_size({"width": width, "height": 800})
             assert await visit.page.evaluate(TOO_WIDE) == [], (path, width)
@@ -370,10 +370,10 @@ TOO_WIDE = """[...document.querySelectorAll("body *")]
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 async def test_text_can_be_read_by_day_and_by_night(browser: Browser, scheme):
     """WCAG AA: 4.5 to 1 between every text and what is behind it."""
-    async with a_visit(browser, color_scheme=scheme) as visit:
+    async with a_visit(browser, scheme=scheme) as visit:
         for path in ("/", "/report", "/trust"):
             await visit.go(path)
-            await visit.page.wait_for_function("!document.querySelector('[data-late]')")
+            await visit.page.wait_for_selector("[data-late]", state="detached")
             assert await visit.page.evaluate(CONTRAST) == []
 
 

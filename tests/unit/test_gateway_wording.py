@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from gnomon.domain.instants import Millis
-from gnomon.domain.views import ModelOffer, ModelView, Report
+from gnomon.domain.views import Check, ModelKind, ModelOffer, ModelView, Report
 from gnomon.gateway.dashboard import wording
 from gnomon.gateway.dashboard.labels import Labels
 from gnomon.gateway.stream import Entry
@@ -69,27 +69,29 @@ def test_numbers_are_grouped():
     assert wording.number(1234567) == "1,234,567"
 
 
-@pytest.mark.parametrize(
-    ("use", "key"),
-    [
-        ({"name": "q"}, "card.model.use"),
-        ({"usd_per_day": 1}, "card.model.use-capped"),
-        ({"usd_per_day": True}, "card.model.use"),
-        ({"usd_per_day": "1"}, "card.model.use"),
-    ],
-)
-def test_an_offer_that_costs_says_its_bound(use, key):
-    offer = ModelOffer(name="q", kind="remote", current=False, detail="", use=use)
-    said = wording.offer_button(offer)
-    assert said.key == key
-    if key.endswith("capped"):
-        assert said.values == {"usd": "$1"}
+def an_offer(kind: ModelKind, *, current: bool = False) -> ModelOffer:
+    return ModelOffer(name="q", kind=kind, current=current, detail="", use={})
 
 
-def test_the_model_in_use_is_found_among_the_offers():
-    here = ModelOffer(name="q", kind="demo", current=True, detail="", use={})
-    assert wording.current_model([here]) is here
-    assert wording.current_model([]) is None
+def test_an_offer_that_costs_says_its_bound():
+    assert wording.offer_button(an_offer("local"), 1.0).key == "card.model.use"
+    said = wording.offer_button(an_offer("remote"), 1.0)
+    assert (said.key, said.values) == ("card.model.use-capped", {"usd": "$1"})
+
+
+def test_neither_the_model_in_use_nor_having_none_is_offered():
+    better = an_offer("local")
+    assert wording.worth_offering([an_offer("demo", current=True), better, an_offer("none")]) == [
+        better
+    ]
+
+
+def test_faults_are_listed_before_what_is_well():
+    checks = [
+        Check(name=level, ok=level != "error", level=level, detail="", fix="")
+        for level in ("ok", "error", "warning")
+    ]
+    assert [each.name for each in wording.by_weight(checks)] == ["error", "warning", "ok"]
 
 
 @pytest.mark.parametrize(

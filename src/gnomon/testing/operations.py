@@ -27,7 +27,6 @@ from gnomon.domain.views import (
     Report,
     SessionView,
     Status,
-    TrustRow,
     TurnReply,
     Verification,
 )
@@ -35,7 +34,6 @@ from gnomon.gateway.authority import Authority, Session, digest
 from gnomon.gateway.operation import Authority as Scope
 from gnomon.gateway.operation import Nothing, Operation, Progress
 from gnomon.gateway.stream import Stream
-from gnomon.gateway.trust_rows import trust_rows
 from gnomon.gateway.wiring import Wiring
 from gnomon.testing.facts import QUOTE, a_diagnosis, a_report, a_status, an_import_row
 
@@ -86,6 +84,14 @@ class PretendedGnomon:
                 detail="Ollama with qwen3:8b found",
                 use={"name": "qwen3:8b", "url": "http://127.0.0.1:11434/v1"},
             ),
+            ModelOffer(name="none", kind="none", current=False, detail="no model", use={}),
+            ModelOffer(
+                name="claude-haiku-4-5",
+                kind="remote",
+                current=False,
+                detail="a key for Anthropic is set",
+                use={"name": "claude-haiku-4-5", "key_env": "ANTHROPIC_API_KEY"},
+            ),
         ]
     )
     folders: list[Folder] = field(default_factory=list[Folder])
@@ -130,7 +136,7 @@ class PretendedGnomon:
     def __post_init__(self) -> None:
         self.gate.set()
 
-    def called(self, name: str) -> list[msgspec.Struct]:
+    def called(self, name: str) -> list[Any]:
         return [arguments for called, arguments in self.calls if called == name]
 
     def table(self) -> Mapping[str, Operation]:
@@ -153,12 +159,6 @@ class PretendedGnomon:
             self._of("kernel.resume", lambda: Done(detail="resumed"), Done),
             self._of("trust.doctor", lambda: self.diagnosis, Diagnosis, reads=True),
             self._of("trust.verify", lambda: self.verified, Verification, reads=True),
-            self._of(
-                "trust.table",
-                lambda: trust_rows(self.status.jail),
-                list[TrustRow],
-                reads=True,
-            ),
             self._of(
                 "journal.tail",
                 lambda: Journal(lines=tuple(self.journal)),
@@ -263,7 +263,7 @@ class PretendedHouse:
         return Authority(
             operator_sha256=digest(OPERATOR_TOKEN),
             keep=self._keep,
-            client_of={digest(CLIENT_TOKEN): "client"}.get,  # pyright: ignore[reportArgumentType]
+            client_of=lambda sha256: "client" if sha256 == digest(CLIENT_TOKEN) else None,
             sessions=tuple(self.kept),
         )
 

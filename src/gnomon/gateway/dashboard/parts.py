@@ -9,8 +9,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from gnomon.domain.views import ModelOffer, Report, Status, TrustRow
+from gnomon.domain.views import Diagnosis, ModelOffer, Report, Status
 from gnomon.gateway.dashboard import wording
+from gnomon.gateway.trust_rows import trust_rows
 
 Query = Mapping[str, str]
 """`session`, `since` and `project` of the address of a page or a part; empty if not given."""
@@ -55,11 +56,17 @@ async def _card_history(ask: Ask, _: Query) -> Facts:
 
 
 async def _card_model(ask: Ask, _: Query) -> Facts:
-    offers: list[ModelOffer] = await ask("model.list")
+    status: Status = await ask("status.show")
+    offers: list[ModelOffer] = []
+    hidden: list[str] = await ask("cards.hidden")
+    wanted = "model" not in hidden and status.model.kind in {"none", "demo"}
+    if wanted:  # looking for servers takes a moment: not for a card that nobody sees
+        offers = await ask("model.list")
     return {
-        "offers": [offer for offer in offers if not offer.current],
-        "current": wording.current_model(offers),
-        "hidden": await ask("cards.hidden"),
+        "wanted": wanted,
+        "kind": status.model.kind,
+        "usd_per_day": status.budget.usd_per_day,
+        "offers": wording.worth_offering(offers),
     }
 
 
@@ -94,17 +101,19 @@ async def _report(ask: Ask, query: Query) -> Facts:
 
 async def _jail(ask: Ask, _: Query) -> Facts:
     status: Status = await ask("status.show")
-    rows: list[TrustRow] = await ask("trust.table")
-    ran = [row for row in rows if row.level is not None or row.role == "gateway"]
+    rows = trust_rows(status.jail)
+    shown = [row for row in rows if row.level is not None or row.role == "gateway"]
     return {
         "weakest": wording.weakest(status.jail),
-        "ran": ran,
-        "others": [row for row in rows if row not in ran],
+        "shown": shown,
+        "others": [row for row in rows if row not in shown],
     }
 
 
 async def _doctor(ask: Ask, _: Query) -> Facts:
-    return {"checks": (await ask("trust.doctor")).checks}
+    diagnosis: Diagnosis = await ask("trust.doctor")
+    checks = wording.by_weight(diagnosis.checks)
+    return {"checks": checks, "count": sum(check.level != "ok" for check in checks)}
 
 
 async def _ledgers(ask: Ask, _: Query) -> Facts:
@@ -122,7 +131,7 @@ async def _events(ask: Ask, _: Query) -> Facts:
 PARTS: Mapping[str, Part] = {
     "headline": Part(("status.show",), _status, stale_on=("status", "chat")),
     "card-history": Part(("history.found", "history.import", "cards.hidden"), _card_history),
-    "card-model": Part(("model.list", "model.use", "cards.hidden"), _card_model),
+    "card-model": Part(("status.show", "model.list", "model.use", "cards.hidden"), _card_model),
     "card-more": Part(("folders.list", "folders.add", "cards.hidden"), _card_more),
     "sessions": Part(("chat.sessions",), _sessions, stale_on=("chat",)),
     "messages": Part(("chat.messages",), _messages),
@@ -132,10 +141,10 @@ PARTS: Mapping[str, Part] = {
     "report": Part(
         ("history.report", "history.found"), _report, stale_on=("history",), at_once=False
     ),
-    "jail": Part(("status.show", "trust.table"), _jail, stale_on=("status",)),
+    "jail": Part(("status.show",), _jail, stale_on=("status",)),
     "doctor": Part(("trust.doctor",), _doctor, at_once=False),
     "ledgers": Part(("trust.verify",), _ledgers, on_press=True),
-    "journal": Part(("journal.tail",), _journal, stale_on=("journal",)),
+    "journal": Part(("journal.tail",), _journal, stale_on=("journal", "status")),
 }
 PAGES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "/": (

@@ -6,6 +6,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from gnomon.domain.views import Status
 from gnomon.gateway.dashboard import wording
 from gnomon.gateway.dashboard.labels import Labels, read_labels
 from gnomon.gateway.dashboard.wording import Happening, Sentence
@@ -40,6 +41,10 @@ def environment(
         key = f"source.{source}"
         return labels(key) if key in labels else source
 
+    def doing(status: Status) -> str:
+        key = f"doing.{status.doing or 'nothing'}"
+        return labels(key) if key in labels else str(status.doing)
+
     def skip_reason(reason: str) -> str:
         key = f"skip.{reason}"
         return labels(key) if key in labels else reason
@@ -54,6 +59,7 @@ def environment(
         "days_ago": wording.days_ago,
         "source_name": source_name,
         "skip_reason": skip_reason,
+        "doing": doing,
     }
     made.globals.update(words)
     made.filters.update(

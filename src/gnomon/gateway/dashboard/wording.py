@@ -12,7 +12,7 @@ import msgspec
 
 from gnomon.domain.events import Event
 from gnomon.domain.instants import DAY, Millis, iso
-from gnomon.domain.views import JailLevel, ModelOffer, Report, Status
+from gnomon.domain.views import Check, JailLevel, ModelOffer, Report, Status
 from gnomon.gateway.stream import Entry
 
 UNSEEN = re.compile(
@@ -93,16 +93,23 @@ def _spent(status: Status) -> Sentence:
     return Sentence("headline.spent", {"usd": money(status.usd_spent)})
 
 
-def offer_button(offer: ModelOffer) -> Sentence:
-    """[Use], and for one that costs, what it may cost."""
-    bound = offer.use.get("usd_per_day")
-    if isinstance(bound, int | float) and not isinstance(bound, bool):
-        return Sentence("card.model.use-capped", {"usd": money(bound).removesuffix(".00")})
+def offer_button(offer: ModelOffer, usd_per_day: float) -> Sentence:
+    """[Use], and for one that costs, what it may cost: the budget's bound."""
+    if offer.kind == "remote":
+        bound = money(usd_per_day).removesuffix(".00")
+        return Sentence("card.model.use-capped", {"usd": bound})
     return Sentence("card.model.use")
 
 
-def current_model(offers: Sequence[ModelOffer]) -> ModelOffer | None:
-    return next((offer for offer in offers if offer.current), None)
+def worth_offering(offers: Sequence[ModelOffer]) -> Sequence[ModelOffer]:
+    """What could be used instead; to have no model at all is no better one."""
+    return [offer for offer in offers if not offer.current and offer.kind != "none"]
+
+
+def by_weight(checks: Sequence[Check]) -> Sequence[Check]:
+    """Faults first, then what needs a look, then what is well."""
+    order = ("error", "warning", "ok")
+    return sorted(checks, key=lambda check: order.index(check.level))
 
 
 def happening(entry: Entry) -> Happening:
