@@ -55,7 +55,8 @@ def _own_words(turn: Turn) -> str | None:
     """What the agent itself said. Quotes from recall are no news: what was recalled is never
     learnt again (page 4).
     """
-    return turn.reply[:ANSWER_CHARACTERS] if turn.steps else None
+    only_quotes = turn.steps <= 1 and set(turn.tools) == {"recall"}
+    return None if only_quotes else turn.reply[:ANSWER_CHARACTERS]
 
 
 def missing_session_lines(
