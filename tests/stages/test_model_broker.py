@@ -133,6 +133,20 @@ async def test_a_model_that_never_answers_is_left_in_time(
     assert [spend.error for spend in world.spends] == ["model-timeout"]
 
 
+@pytest.mark.parametrize(
+    ("asked", "operators", "given"),
+    [(120.0, 300.0, 300.0), (1e9, 60.0, 60.0), (5.0, 60.0, 5.0), (90.0, 60.0, 60.0)],
+)
+async def test_the_operators_time_bounds_every_call(
+    asked: float, operators: float, given: float
+) -> None:
+    model = ScriptedModel(then="hi")
+    broker = World(model).broker()
+    await broker.use(InForce(name="m", kind="local", model=model, timeout_seconds=operators))
+    await chat(broker, ask(timeout=asked))
+    assert model.requests[0].timeout_seconds == given
+
+
 # --- refusals ------------------------------------------------------------------------------
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import msgspec
 
 from gnomon.brokers.model_budget import Limits
-from gnomon.brokers.model_call import Call, OnText, Outcome, spend_of
+from gnomon.brokers.model_call import Call, OnText, Outcome, spend_of, timeout_of
 from gnomon.brokers.model_gate import BrokerState, ModelGate, Surroundings
 from gnomon.brokers.model_in_force import InForce
 from gnomon.brokers.model_queue import CallQueue
@@ -144,12 +144,11 @@ class ModelBroker:
 
     async def _call(self, call: Call, model: InForce) -> ModelReply:
         self._gate.admit(call, model)
-        assert model.model is not None  # `admit` refused otherwise
         outcome = Outcome()
         began = self._clock.monotonic()
         with self._gate.reserved(call, model):
             try:
-                outcome.reply = await self._bounded(call, model.model, outcome)
+                outcome.reply = await self._bounded(call, model, outcome)
             except ModelError as error:
                 outcome.error = error.code
                 self._gate.failed(error)
@@ -164,13 +163,12 @@ class ModelBroker:
         self._gate.succeeded()
         return outcome.reply
 
-    async def _bounded(self, call: Call, model: Model, outcome: Outcome) -> ModelReply:
+    async def _bounded(self, call: Call, model: InForce, outcome: Outcome) -> ModelReply:
         """The call within its time; a background call also within what the hour still allows."""
-        request = call.request
-        left = self._gate.background_seconds_left() if call.background else request.timeout_seconds
-        cut = left < request.timeout_seconds
-        if cut:
-            request = msgspec.structs.replace(request, timeout_seconds=left)
+        seconds = timeout_of(call.request, model)
+        left = self._gate.background_seconds_left() if call.background else seconds
+        cut = left < seconds
+        request = msgspec.structs.replace(call.request, timeout_seconds=min(left, seconds))
 
         def count(text: str) -> None:
             outcome.text_bytes += len(text.encode())
@@ -178,7 +176,8 @@ class ModelBroker:
                 call.on_text(text)
 
         try:
-            return await _in_time(model, request, count)
+            assert model.model is not None  # `admit` refused otherwise
+            return await _in_time(model.model, request, count)
         except ModelTimeoutError as error:
             if not cut:
                 raise

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import msgspec
 
 from gnomon.brokers.model_in_force import InForce
-from gnomon.domain.messages import ModelReply, ModelRequest
+from gnomon.domain.messages import TIMEOUT_SECONDS, ModelReply, ModelRequest
 from gnomon.domain.policy import Role
 from gnomon.domain.records import Spend
 
@@ -46,6 +46,13 @@ class Outcome:
     error: str | None = None
     seconds: float = 0.0
     text_bytes: int = 0
+
+
+def timeout_of(request: ModelRequest, model: InForce) -> float:
+    """Seconds for a call: the operator's bound, or less where the request asks for less."""
+    if request.timeout_seconds >= TIMEOUT_SECONDS:
+        return model.timeout_seconds
+    return min(request.timeout_seconds, model.timeout_seconds)
 
 
 def prompt_tokens(request: ModelRequest) -> int:

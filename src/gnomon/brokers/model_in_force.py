@@ -5,6 +5,7 @@ from typing import Protocol
 
 import msgspec
 
+from gnomon.domain.messages import TIMEOUT_SECONDS
 from gnomon.domain.ports import Model
 from gnomon.domain.views import ModelKind
 
@@ -51,9 +52,9 @@ def prices_of(kind: ModelKind, usd_per_million_in: float, usd_per_million_out: f
 
 @dataclass(frozen=True)
 class InForce:
-    """The model that is used now. `slots` is how many calls it takes at a time.
-
-    `host` is null for a model that lives in this process (tests, the simulator).
+    """The model that is used now. `slots` is how many calls it takes at a time;
+    `timeout_seconds`, the operator's `model.timeout_seconds`, bounds each. `host` is null for
+    a model that lives in this process (tests, the simulator).
     """
 
     name: str
@@ -62,6 +63,7 @@ class InForce:
     host: Host | None = None
     prices: Prices = field(default_factory=Prices)
     slots: int = 1
+    timeout_seconds: float = TIMEOUT_SECONDS
 
     @property
     def loaded(self) -> bool:

@@ -114,6 +114,7 @@ class ModelsInForce:
             host=host,
             prices=prices,
             slots=slots,
+            timeout_seconds=config.timeout_seconds,
         )
 
     async def _start(self, plan: HostPlan) -> HostChild:

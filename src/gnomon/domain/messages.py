@@ -8,6 +8,8 @@ from gnomon.domain.json_value import Fields
 
 MessageRole = Literal["system", "user", "assistant", "tool"]
 FinishReason = Literal["stop", "tool-calls", "length", "filtered"]
+TIMEOUT_SECONDS = 120.0
+"""A request's time unless it names one; the broker puts the operator's in its place."""
 
 
 class ToolSpec(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,7 +50,7 @@ class ModelRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     schema: Fields | None = None
     temperature: float = 0.2
     max_tokens: int = 1024
-    timeout_seconds: float = 120.0
+    timeout_seconds: float = TIMEOUT_SECONDS
     prompt: str = ""
 
 
