@@ -166,3 +166,16 @@ def test_the_demo_models_sentence_stands_apart_and_an_early_stop_is_told() -> No
     assert "The demo model says (don't trust it): the moon" in out
     assert "It stopped early: max-loops." in out
     assert "tokens" not in out
+
+
+def test_a_reply_that_needed_nothing_shows_nothing_for_it() -> None:
+    import msgspec
+
+    plain = msgspec.structs.replace(reply({}), sources=(), tools={}, steps=1)
+    out = run_cli(gnomon(chat_turn=plain), "chat", "x").out
+    assert out.splitlines()[1].startswith("1 step · 1.2 s · 10 tokens in")
+
+
+def test_a_home_without_sessions_says_so() -> None:
+    out, _ = converse(gnomon(chat_sessions=[]), "/sessions")
+    assert "No sessions yet." in out

@@ -474,3 +474,16 @@ def test_help_teaches_by_example() -> None:
 
 def test_the_version_is_printed() -> None:
     assert run_cli(gnomon(), "--version").out.startswith("gnomon ")
+
+
+def test_a_model_of_a_server_is_named_with_where_it_runs() -> None:
+    served = msgspec.structs.replace(
+        STATUS,
+        model=ModelView(name="qwen3:8b", kind="local", loaded=True),
+        skipped={},
+        budget=msgspec.structs.replace(STATUS.budget, breaker_open_until=None),
+    )
+    out = run_cli(gnomon(status_show=served), "status").out
+    assert "qwen3:8b (local)" in out
+    assert "skipped     none" in out
+    assert "no calls until" not in out
