@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from gnomon.domain.instants import Millis
 from gnomon.domain.ledgers import BODIES
 from gnomon.domain.views import ImportRow
 from gnomon.ledger.codec import decode_line, encode_line
@@ -36,7 +37,7 @@ def read(path: Path) -> ImportRow:
     for found in reading.run():
         match found:
             case FoundTurn(observation=body) | FoundSession(session=body):
-                raw = encode_line(1, 0, "0" * 64, body)
+                raw = encode_line(1, Millis(0), "0" * 64, body)
                 assert decode_line(raw, BODIES["observations-imported"]).body == body
             case _:
                 pass
@@ -115,8 +116,29 @@ json_values = st.recursive(
         st.lists(inner, max_size=3)
         | st.dictionaries(
             st.sampled_from(
-                "type message content uuid sessionId timestamp usage id name input payload role "
-                "call_id output info cwd isSidechain tool_use_id is_error text model".split()
+                [
+                    "type",
+                    "message",
+                    "content",
+                    "uuid",
+                    "sessionId",
+                    "timestamp",
+                    "usage",
+                    "id",
+                    "name",
+                    "input",
+                    "payload",
+                    "role",
+                    "call_id",
+                    "output",
+                    "info",
+                    "cwd",
+                    "isSidechain",
+                    "tool_use_id",
+                    "is_error",
+                    "text",
+                    "model",
+                ]
             )
             | st.text(max_size=4),
             inner,
@@ -180,6 +202,6 @@ def test_lines_split_on_newlines_alone(tmp_path_factory, rows: list) -> None:
     expected = [row.removesuffix(b"\r") for row in path.read_bytes().split(b"\n")]
     if expected and expected[0].startswith(b"\xef\xbb\xbf"):
         expected[0] = expected[0][3:].removesuffix(b"\r")
-    if not expected[-1] and not rows[-1:] == [b"\r"]:
+    if not expected[-1] and rows[-1:] != [b"\r"]:
         expected.pop()  # nothing stands behind the last newline
     assert told == expected

@@ -32,11 +32,8 @@ GROWTH_MIB = 160
 
 def turn(number: int, filler: str) -> str:
     """Four records: asked, called, answered by the tool, said."""
-    common = {
-        "sessionId": "big",
-        "cwd": "/p",
-        "timestamp": f"2026-01-01T00:{number // 60000 % 60:02}:{number // 1000 % 60:02}.{number % 1000:03}Z",
-    }
+    at = f"00:{number // 60000 % 60:02}:{number // 1000 % 60:02}.{number % 1000:03}"
+    common = {"sessionId": "big", "cwd": "/p", "timestamp": f"2026-01-01T{at}Z"}
     call = {"type": "tool_use", "id": f"call-{number}", "name": "Bash", "input": {"command": "ls"}}
     result = {
         "type": "tool_result",

@@ -1,0 +1,216 @@
+"""The report's sections, from lines alone."""
+
+from gnomon.domain.instants import HOUR, MINUTE, Millis, iso, parse_iso
+from gnomon.domain.records_observe import Failure, ImportedSession, ModelTokens, Observation
+from gnomon.domain.views import Report
+from gnomon.observe.prices import Price, PriceList
+from gnomon.observe.report import report, resume, shareable
+
+START = parse_iso("2026-03-01T09:00:00Z")
+PRICES = PriceList(
+    as_of="2026-01", note="", models={"m": Price(input=3.0, output=15.0, cache_read=0.3)}
+)
+
+
+def turn(session: str, number: int, task: str, **more) -> Observation:
+    fields = {
+        "session": session,
+        "turn": number,
+        "task": task,
+        "tools": {},
+        "failures": (),
+        "corrected": False,
+        "durationMs": None,
+        "source": "claude-code",
+        "happened_at": iso(Millis(START + number * MINUTE)),
+        "project": "/home/me/shop",
+        "path": f"/h/{session}.jsonl",
+        "line": number,
+        "turn_id": f"{session}-{number}",
+    }
+    return Observation(**(fields | more))
+
+
+def session(name: str, ended: str = "ok", **more) -> ImportedSession:
+    fields = {
+        "source": "claude-code",
+        "session": name,
+        "path": f"/h/{name}.jsonl",
+        "project": "/home/me/shop",
+        "models": ("m",),
+        "first_at": iso(START),
+        "last_at": iso(Millis(START + HOUR)),
+        "ended": ended,
+        "tokens": (),
+        "user_turns": 1,
+        "tool_errors": 0,
+        "interruptions": 0,
+        "rejections": 0,
+    }
+    return ImportedSession(**(fields | more))
+
+
+def made(*lines: Observation | ImportedSession, **scope) -> Report:
+    return report(lines, PRICES, **scope)
+
+
+def test_what_is_corrected_in_two_sessions_is_listed_in_the_latest_wording() -> None:
+    told = made(
+        turn("a", 2, "please use pnpm and not npm", corrected=True),
+        turn("b", 9, "no, use pnpm, not npm", corrected=True),
+        turn("c", 3, "leave the readme alone", corrected=True),
+    ).corrections
+    (one,) = told
+    assert (one.text, one.sessions) == ("no, use pnpm, not npm", 2)
+    assert one.last_at == iso(Millis(START + 9 * MINUTE))
+    assert [(quote.session, quote.path, quote.line) for quote in one.sources] == [
+        ("b", "/h/b.jsonl", 9),
+        ("a", "/h/a.jsonl", 2),
+    ]
+
+
+def test_the_same_correction_twice_in_one_session_is_one_session() -> None:
+    lines = [turn("a", at, "use pnpm and not npm", corrected=True) for at in (2, 3)]
+    assert made(*lines).corrections == ()
+
+
+def test_words_inside_a_rejected_call_are_the_correction() -> None:
+    lines = [
+        turn(name, 2, "do it", corrected=True, correction="never touch the lock file")
+        for name in ("a", "b")
+    ]
+    assert made(*lines).corrections[0].text == "never touch the lock file"
+
+
+def test_a_turn_that_was_stated_again_counts_once_as_stated_last() -> None:
+    lines = [
+        turn("a", 2, "use pnpm and not npm", corrected=True),
+        turn("b", 2, "use pnpm and not npm", corrected=True),
+        turn("b", 2, "use pnpm and not npm", corrected=False),
+    ]
+    assert made(*lines).corrections == ()
+
+
+def test_failures_are_grouped_by_tool_and_family_with_the_median_way_back() -> None:
+    def failed(number: int, recovery: int | None) -> Observation:
+        failure = Failure(tool="Bash", code="tests", recovery_ms=recovery)
+        return turn("a", number, "run it", failures=(failure,))
+
+    told = made(failed(1, 2 * MINUTE), failed(2, 6 * MINUTE), failed(3, None)).failures
+    (group,) = told
+    assert (group.tool, group.family, group.count) == ("Bash", "tests", 3)
+    assert group.median_minutes_to_success == 4.0
+    assert group.last_at == iso(Millis(START + 3 * MINUTE))
+    assert made(failed(1, None)).failures[0].median_minutes_to_success is None
+
+
+def test_three_clean_runs_of_the_same_steps_repeat() -> None:
+    steps = ("Edit", "Bash(pytest)", "Bash(git commit)")
+    runs = [turn(name, 1, f"fix {name}", procedure=steps) for name in "abcd"]
+    (one,) = made(*runs).repeats
+    assert (one.procedure, one.count, one.clean) == (" > ".join(steps), 4, 4)
+    assert len(one.sources) == 4
+
+
+def test_a_run_that_failed_was_stopped_or_taken_back_is_not_clean() -> None:
+    steps = ("Edit", "Bash(pytest)")
+    failure = Failure(tool="Bash", code="tests")
+    runs = [
+        turn("a", 1, "x", procedure=steps),
+        turn("b", 1, "x", procedure=steps),
+        turn("c", 1, "x", procedure=steps, failures=(failure,)),
+        turn("d", 1, "x", procedure=steps, interrupted=True),
+        turn("e", 1, "x", procedure=steps),
+        turn("e", 2, "no, not like that", corrected=True),
+        turn("f", 1, "x", procedure=steps, corrected=True, correction="not there"),
+    ]
+    assert made(*runs).repeats == ()
+    (one,) = made(*runs, turn("g", 1, "x", procedure=steps)).repeats
+    assert (one.count, one.clean) == (7, 3)
+
+
+def test_one_step_is_no_procedure() -> None:
+    assert made(*(turn(name, 1, "x", procedure=("Read",)) for name in "abc")).repeats == ()
+
+
+def test_loose_ends_come_latest_first_with_the_command_that_resumes() -> None:
+    told = made(
+        session("s1", "error", last_at=iso(START)),
+        session("s2", "open-todos", title="tidy up", last_line=7),
+        session("s3"),
+        session("s4", "unknown"),
+        session("s5", "interruption", source="codex", last_at=None),
+    ).loose_ends
+    assert [(end.session, end.kind, end.resume) for end in told] == [
+        ("s2", "open-todos", "claude --resume s2"),
+        ("s1", "error", "claude --resume s1"),
+        ("s5", "interruption", "codex resume s5"),
+    ]
+    assert (told[0].title, told[0].path, told[0].line) == ("tidy up", "/h/s2.jsonl", 7)
+
+
+def test_a_session_in_two_files_ended_as_the_later_file_says() -> None:
+    told = made(
+        session("s", "error", last_at=iso(START)),
+        session("s", "ok", path="/h/copy.jsonl"),
+        session("s", "unknown", path="/h/agent.jsonl", last_at=iso(Millis(START + 9 * HOUR))),
+    )
+    assert told.loose_ends == ()
+
+
+def test_the_last_line_of_a_session_stands() -> None:
+    assert made(session("s", "error"), session("s", "ok")).loose_ends == ()
+
+
+def test_a_name_from_a_file_cannot_become_a_command() -> None:
+    assert resume("claude-code", "x; rm -rf ~") == "claude --resume 'x; rm -rf ~'"
+    assert resume("gnomon", "s") == ""
+
+
+def test_cost_is_by_project_and_model_and_unknown_prices_are_null() -> None:
+    used = ModelTokens(model="m", input=1_000_000, output=100_000, cache_read=1_000_000)
+    told = made(
+        session("a", tokens=(used,)),
+        session("b", tokens=(used,)),
+        session("c", tokens=(ModelTokens(model="new", input=5),), project=None),
+    ).cost
+    assert [(row.project, row.model, row.usd) for row in told] == [
+        ("/home/me/shop", "m", 9.6),
+        (None, "new", None),
+    ]
+
+
+def test_since_and_project_narrow_every_section() -> None:
+    lines = [
+        turn("a", 1, "use pnpm and not npm", corrected=True),
+        turn("b", 200, "use pnpm and not npm", corrected=True),
+        session("s1", "error"),
+        session("s2", "error", project="/home/me/other", last_at=None),
+    ]
+    assert made(*lines, since=Millis(START + HOUR)).corrections == ()
+    assert len(made(*lines, since=Millis(START + HOUR)).loose_ends) == 1
+    for name in ("shop", "/home/me/shop/", "/home/me"):
+        assert len(made(*lines, project=name).corrections) == 1
+    assert made(*lines, project="elsewhere").corrections == ()
+    assert made(turn("a", 1, "x", project=None), project="shop").failures == ()
+
+
+def test_a_shared_report_holds_counts_and_no_words() -> None:
+    steps = ("Edit", "mcp__acme__deploy")
+    failure = Failure(tool="mcp__acme__deploy", code="error")
+    lines = [
+        *(turn(name, 1, "secret words", procedure=steps) for name in "abc"),
+        turn("a", 3, "use acme and not npm", corrected=True, failures=(failure,)),
+        turn("b", 3, "use acme and not npm", corrected=True),
+        session("secret", "error", title="secret words"),
+        session("t", tokens=(ModelTokens(model="m", input=1),)),
+    ]
+    full = made(*lines)
+    assert full.corrections and full.repeats and full.failures and full.loose_ends and full.cost  # noqa: PT018
+    text = str(shareable(full))
+    for word in ("secret", "acme", "/h/", "/home", "npm"):
+        assert word not in text
+    shared = shareable(full)
+    assert shared.corrections[0].sessions == 2
+    assert shared.repeats[0].procedure == "2 steps"
+    assert shared.failures[0].tool == "(other)"
