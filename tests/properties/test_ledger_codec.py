@@ -2,6 +2,8 @@
 
 import json
 import math
+import re
+from collections.abc import Callable
 from typing import cast, get_args
 
 import pytest
@@ -12,18 +14,61 @@ from gnomon.domain.canonical import MAX_DEPTH, MAX_INTEGER, canonical
 from gnomon.domain.errors import RecordError
 from gnomon.domain.instants import Millis
 from gnomon.domain.json_value import Json
-from gnomon.domain.ledgers import BODIES, GENESIS
+from gnomon.domain.ledgers import BODIES, GENESIS, Line
 from gnomon.domain.records import (
+    ActiveItem,
+    Anchor,
+    AnchoredHead,
     Body,
     DecisionBody,
     ErrorNoted,
+    Reflection,
     Started,
+    Stopped,
     Tick,
 )
 from gnomon.domain.records_observe import Failure, Observation
-from gnomon.ledger.codec import ENVELOPE, MAX_LINE, decode_line, encode_line, line_hash
+from gnomon.ledger.codec import ENVELOPE, MAX_LINE, decode_line, encode_line, judge_line, line_hash
+from gnomon.ledger.typed import read_typed
 
 AT = Millis(1_780_000_000_123)
+OBSERVED = Observation(
+    session="s",
+    turn=1,
+    task="t",
+    tools={"shell": 3},
+    failures=(Failure(tool="shell", code="EXIT_NONZERO"),),
+    corrected=False,
+    durationMs=None,
+    source="gnomon",
+    happened_at=None,
+)
+REFLECTED = Reflection(
+    reflection_no=3,
+    focus="é",
+    desired_action="rest",
+    summary="s",
+    concerns=("a", "b"),
+    active_item=ActiveItem(title="t", source="operator", rationale="r"),
+    raw_signature="x",
+    repeated=False,
+    repeat_count=0,
+    pressure="none",
+    model="m",
+    seconds=0.25,
+    tokens_in=None,
+    tokens_out=12,
+    scaffold_version="v",
+)
+EXAMPLES: list[tuple[object, Body]] = [
+    (DecisionBody, REFLECTED),
+    (DecisionBody, Tick(scaffold_version="x", skip_reason="idle")),
+    (DecisionBody, ErrorNoted(code="c", where="w", facts={"n": [0.5, 0.00001, {"m": 3}]})),
+    (DecisionBody, Stopped(reason="r")),
+    (Observation, OBSERVED),
+    (Anchor, Anchor(heads={"a": AnchoredHead(seq=3, sha256="0" * 64)})),
+]
+"""Of each way to hold numbers, one."""
 names = st.text(st.characters(max_codepoint=127), max_size=8)
 scalars = (
     st.none()
@@ -89,6 +134,43 @@ def test_any_text_is_written_and_a_lone_surrogate_becomes_a_replacement(text: st
     assert isinstance(body, Started)
     surrogates = any(0xD800 <= ord(c) <= 0xDFFF for c in text)
     assert body.version == text or (surrogates and "�" in body.version)
+
+
+def verdict(read: Callable[[bytes, object], Line], raw: bytes, bodies: object) -> Line | None:
+    try:
+        return read(raw, bodies)
+    except RecordError:
+        return None
+
+
+numbers = (
+    st.sampled_from(["-0", "-0.0", "0.0", "1.0", "1e-6", "0.00001", "1e16", "9007199254740992"])
+    | st.floats(allow_nan=False, allow_infinity=False).map(repr)
+    | st.integers(-(2**60), 2**60).map(repr)
+    | st.sampled_from(["true", "null", '"1"', "1.5", "[1]"])
+)
+
+
+@given(st.data())
+def test_the_quick_and_the_slow_way_of_reading_agree(data: st.DataObject) -> None:
+    """For each record: with any number, or any changed byte, in any place."""
+    bodies, body = data.draw(st.sampled_from(EXAMPLES))
+    raw = encode_line(3, AT, "b" * 64, body)
+    if data.draw(st.booleans()):
+        places = list(re.finditer(rb"[:,\[](-?[\d.]+|null)(?=[,\]}])", raw))
+        place = data.draw(st.sampled_from(places))
+        raw = raw[: place.start(1)] + data.draw(numbers).encode() + raw[place.end(1) :]
+    else:
+        index = data.draw(st.integers(0, len(raw) - 1))
+        raw = raw[:index] + bytes([data.draw(st.integers(0, 255))]) + raw[index + 1 :]
+    assert verdict(decode_line, raw, bodies) == verdict(judge_line, raw, bodies)
+
+
+def test_every_record_is_read_the_quick_way() -> None:
+    for bodies, body in EXAMPLES:
+        read = read_typed(encode_line(3, AT, "b" * 64, body), bodies)
+        assert read is not None, body
+        assert read.body == body
 
 
 @given(st.binary(max_size=200))
@@ -251,19 +333,8 @@ def test_unknown_fields_of_a_newer_schema_are_let_go() -> None:
 
 
 def test_an_unknown_field_inside_an_object_is_refused_at_our_schema() -> None:
-    seen = Observation(
-        session="s",
-        turn=1,
-        task="t",
-        tools={},
-        failures=(Failure(tool="shell", code="EXIT_NONZERO"),),
-        corrected=False,
-        durationMs=None,
-        source="gnomon",
-        happened_at=None,
-    )
-    raw = encode_line(1, AT, GENESIS, seen)
-    assert decode_line(raw, Observation).body == seen
+    raw = encode_line(1, AT, GENESIS, OBSERVED)
+    assert decode_line(raw, Observation).body == OBSERVED
     with pytest.raises(RecordError, match="zzz"):
         decode_line(raw.replace(b'"tool":"shell"', b'"tool":"shell","zzz":1'), Observation)
 

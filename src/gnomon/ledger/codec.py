@@ -19,6 +19,7 @@ from gnomon.domain.instants import Millis, iso, parse_iso
 from gnomon.domain.json_value import Json
 from gnomon.domain.ledgers import Line
 from gnomon.domain.records import Body, Sha256
+from gnomon.ledger.typed import read_typed
 
 MAX_LINE = 16 * 2**20 + 2**16
 """Bytes of the longest line: the pipe's largest payload (16 MiB) and room for an envelope."""
@@ -82,6 +83,11 @@ def decode_line(raw: bytes, bodies: object) -> Line:
 
     Raises RecordError whose `reason` says what is wrong; nothing is guessed or repaired.
     """
+    return read_typed(raw, bodies) or judge_line(raw, bodies)
+
+
+def judge_line(raw: bytes, bodies: object) -> Line:
+    """The same, step by step: what is good, and of the rest, why it is bad."""
     fields = decode_plain(raw)
     if not isinstance(fields, dict):
         raise bad("it is no object")

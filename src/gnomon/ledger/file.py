@@ -18,6 +18,7 @@ from gnomon.domain.ports import Clock
 from gnomon.domain.records import AnchoredHead, Body
 from gnomon.ledger.batch import Waiting, acknowledge, refuse, release, stamp
 from gnomon.ledger.codec import prepare
+from gnomon.ledger.flusher import Flusher, borrow, give_back
 from gnomon.ledger.opening import create, inspect, set_aside
 from gnomon.ledger.reading import UNTIL_THE_END, LedgerReader
 from gnomon.ledger.segments import segment_path
@@ -43,6 +44,7 @@ class LedgerFile:
         self._clock = clock
         self._disk = disk
         self._threads = threads
+        self._flusher: Flusher | None = None
         self._fd = -1
         self._closed_because: str | None = "it is not open yet"
         self._written = Head()  # the last line in the file
@@ -73,7 +75,7 @@ class LedgerFile:
         """Open or create the ledger that begins in `path`.
 
         `known` is its last anchored head: the chain is checked from there on. A torn tail is
-        set aside and told to the journal. Syncs run in `threads` (the loop's own if null).
+        set aside and told to the journal. Syncs run in `threads` (the loop's flusher if null).
         Raises LedgerCorruptError for any other bad line, LedgerError when the disk refuses.
         """
         ledger = cls(LedgerReader(path, name, bodies), clock, disk, threads)
@@ -210,6 +212,9 @@ class LedgerFile:
         if self._fd >= 0 and self._syncing is None:
             self._disk.close(self._fd)
             self._fd = -1
+            if self._flusher is not None:
+                give_back(self._flusher)
+                self._flusher = None
 
     def _check_open(self) -> None:
         if self._closed_because is not None:
@@ -340,11 +345,18 @@ class LedgerFile:
         if self._late is not None:
             self._late.cancel()
             self._late = None
-        loop = asyncio.get_running_loop()
-        self._syncing = loop.run_in_executor(self._threads, self._disk.sync, self._fd)
+        self._syncing = self._in_thread(self._disk.sync, self._fd)
         covered, self._unsynced = self._unsynced, []  # only now: starting it may have failed
         head = self._written
         self._syncing.add_done_callback(lambda done: self._sync_done(done, covered, head))
+
+    def _in_thread(self, sync: Callable[[int], None], fd: int) -> asyncio.Future[None]:
+        loop = asyncio.get_running_loop()
+        if self._threads is not None:
+            return loop.run_in_executor(self._threads, sync, fd)
+        if self._flusher is None:
+            self._flusher = borrow(loop)
+        return self._flusher.run(lambda: sync(fd))
 
     def _sync_done(self, done: asyncio.Future[None], covered: list[Waiting], head: Head) -> None:
         self._syncing = None
