@@ -5,6 +5,7 @@ Fault 48. The figure is the number of requests that the server saw.
 
 import asyncio
 import time
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -33,7 +34,7 @@ async def fails(
     *,
     requests: int,
     timeout: float = 3.0,
-    **settings: float,
+    **settings: Any,
 ) -> ModelError:
     """The call fails as said, within its time, after so many requests."""
     async with OpenAIStub(then=behaviour) as stub:
