@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from gnomon.cli.line import Line
-from gnomon.cli.options import HomeOption, JsonOption, invocation
+from gnomon.cli.options import AgentOption, HomeOption, JsonOption, invocation
 from gnomon.domain.views import Simulated
 
 FOUND_A_FAULT = 1
@@ -26,6 +26,7 @@ def simulate(
         Path | None, typer.Option(help="Keep the home in this new folder, to look at.")
     ] = None,
     home: HomeOption = None,
+    agent: AgentOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Live some days in seconds: the real daemon, a scripted model and operator.
@@ -38,7 +39,7 @@ def simulate(
     from gnomon.simulate.world import Plan
     from gnomon.simulate.world import simulate as live
 
-    asked = invocation(ctx, home, None, as_json)
+    asked = invocation(ctx, home, agent, as_json)
     if not as_json:
         asked.output.note(f"Living {days} days ...")
     lived = live(Plan(days=days, seed=seed, keep=keep))

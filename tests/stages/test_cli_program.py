@@ -1,0 +1,125 @@
+"""The program itself: its entry point, its streams, its progress bar."""
+
+import io
+import os
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import typer.main
+
+from gnomon.cli import main as program
+from gnomon.cli.app import build
+from gnomon.cli.output import Output, of_this_process
+from gnomon.cli.progress import Progress
+from tests.fake_gnomon import FakeConnection, run_cli
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+class Executed(BaseException):
+    """The process became another one."""
+
+
+def test_up_becomes_the_daemons_program_without_looking_in_the_current_folder(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: list[list[str]] = []
+
+    def become(_: str, command: list[str]) -> None:
+        seen.append(command)
+        raise Executed
+
+    monkeypatch.setattr(os, "execv", become)
+    monkeypatch.setattr(sys, "argv", ["gnomon", "--home", "/h", "up", "--port", "0"])
+    with pytest.raises(Executed):
+        program.main()
+    daemon = [sys.executable, "-P", "-m", "gnomon.daemon.main"]
+    assert seen == [[*daemon, "--home", "/h", "--port", "0"]]
+
+
+def test_the_verb_of_the_help_page_leads_to_the_same_program(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: list[list[str]] = []
+    monkeypatch.setattr(os, "execv", lambda _, command: seen.append(command))
+    run_cli(FakeConnection({}), "up", "--home", "/h", "--port", "0", "--json")
+    flags = ["--home", "/h", "--agent", "main", "--port", "0", "--json"]
+    assert seen[0][4:] == flags
+
+
+def test_the_entry_point_answers_with_an_exit_code(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["gnomon", "--version"])
+    assert program.main() == 0
+    assert capsys.readouterr().out.startswith("gnomon ")
+    monkeypatch.setattr(sys, "argv", ["gnomon", "nonsense"])
+    assert program.main() == 2
+
+
+def test_colour_is_for_terminals_that_want_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", Terminal())
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    assert of_this_process({}).colour
+    assert of_this_process({}).interactive
+    assert not of_this_process({"NO_COLOR": "1"}).colour
+    assert not of_this_process({"TERM": "dumb"}).colour
+    monkeypatch.setattr(sys, "stdout", io.StringIO())
+    assert not of_this_process({}).colour
+    assert not of_this_process({}).interactive
+
+
+def test_what_an_old_terminal_cannot_show_is_shown_by_its_code(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    raw = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding="ascii"))
+    of_this_process({}).stream("“ok”")
+    assert raw.getvalue() == b"\\u201cok\\u201d"
+
+
+def test_a_reader_that_has_enough_is_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    discarded: list[int] = []
+    monkeypatch.setattr(os, "dup2", lambda _, stream: discarded.append(stream))
+    with open(os.devnull, "w", encoding="utf-8") as closed:
+        monkeypatch.setattr(sys, "stdout", closed)
+        assert run_cli(FakeConnection({"status.show": BrokenPipeError()}), "status").code == 1
+    assert len(discarded) == 1
+
+
+def test_progress_shows_on_a_terminal_and_nowhere_else() -> None:
+    shown = Terminal()
+    with Progress(Output(out=io.StringIO(), err=shown), "Reading") as progress:
+        progress.part({"file": "a\x1b]0;x\x07.jsonl", "read": 1, "total": 2})
+        progress.part({"text": "[bold]b"})
+    assert "Reading" in shown.getvalue()
+    assert "\x1b]0;" not in shown.getvalue()
+    silent = io.StringIO()
+    with Progress(Output(out=io.StringIO(), err=silent), "Reading") as progress:
+        progress.part({"file": "a", "read": 1, "total": 2})
+    assert silent.getvalue() == ""
+
+
+def verbs(words: str, command: Any) -> Iterator[tuple[str, Any]]:
+    for name, sub in getattr(command, "commands", {}).items():
+        if getattr(sub, "commands", None):
+            yield from verbs(f"{words}{name} ", sub)
+        else:
+            yield f"{words}{name}", sub
+
+
+@pytest.mark.parametrize(
+    ("words", "command"), list(verbs("", typer.main.get_command(build()))), ids=str
+)
+def test_every_verb_takes_what_all_take_and_teaches_by_example(words: str, command: Any) -> None:
+    options = {name for parameter in command.params for name in parameter.opts}
+    assert {"--home", "--agent", "--json"} <= options
+    assert f"`gnomon {words}" in command.help
+    assert "Example" in command.help
