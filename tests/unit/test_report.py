@@ -1,5 +1,7 @@
 """The report's sections, from lines alone."""
 
+from typing import Any
+
 from gnomon.domain.instants import HOUR, MINUTE, Millis, iso, parse_iso
 from gnomon.domain.records_observe import Failure, ImportedSession, ModelTokens, Observation
 from gnomon.domain.views import Report
@@ -13,7 +15,7 @@ PRICES = PriceList(
 
 
 def turn(session: str, number: int, task: str, **more) -> Observation:
-    fields = {
+    fields: dict[str, Any] = {
         "session": session,
         "turn": number,
         "task": task,
@@ -32,7 +34,7 @@ def turn(session: str, number: int, task: str, **more) -> Observation:
 
 
 def session(name: str, ended: str = "ok", **more) -> ImportedSession:
-    fields = {
+    fields: dict[str, Any] = {
         "source": "claude-code",
         "session": name,
         "path": f"/h/{name}.jsonl",

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from gnomon.domain.records_observe import Observation
-from gnomon.memory.query import Query
+from gnomon.memory.query import Query, indexed
 from gnomon.memory.ranking import estimated_notes, score, weight
 from gnomon.memory.recall import FEW, Hit, ordered
 
@@ -27,7 +27,7 @@ CREATE TABLE notes (
   line INTEGER, task TEXT, answer TEXT
 );
 CREATE VIRTUAL TABLE words USING fts5(
-  task, answer, content='notes', content_rowid='id', tokenize='unicode61 remove_diacritics 2'
+  task, answer, content='', tokenize='unicode61 remove_diacritics 2'
 );
 """
 
@@ -114,7 +114,8 @@ class RecallIndex:
         known = self._row("SELECT id, task, answer FROM notes WHERE name = ?", (name,))
         if known is not None:
             self._db.execute(
-                "INSERT INTO words(words, rowid, task, answer) VALUES ('delete', ?, ?, ?)", known
+                "INSERT INTO words(words, rowid, task, answer) VALUES ('delete', ?, ?, ?)",
+                (known[0], indexed(known[1]), indexed(known[2])),
             )
             self._db.execute("DELETE FROM notes WHERE id = ?", (known[0],))
         added = self._db.execute(
@@ -134,7 +135,7 @@ class RecallIndex:
         )
         self._db.execute(
             "INSERT INTO words(rowid, task, answer) VALUES (?, ?, ?)",
-            (added.lastrowid, seen.task, answer),
+            (added.lastrowid, indexed(seen.task), indexed(answer)),
         )
 
     # --- asking --------------------------------------------------------------------------

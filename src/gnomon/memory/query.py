@@ -6,6 +6,7 @@ from dataclasses import dataclass
 MOST_TERMS = 12
 _WORD = re.compile(r"[^\W_]+(?:[._/'-][^\W_]+)*", re.UNICODE)
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_CJK_RUN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2,}")
 ASKING = frozenset(
     """
     a an the this that these those it its is are was were be been am i me my mine we us our you
@@ -46,6 +47,17 @@ def parse(text: str) -> Query:
         for term in _parts(word):
             kept.setdefault(term)
     return Query(tuple(kept)[:MOST_TERMS])
+
+
+def indexed(text: str) -> str:
+    """The text as the index takes it: where no spaces part words, pairs of characters are
+    added, since those are what is asked for.
+    """
+    runs = _CJK_RUN.findall(text)
+    if not runs:
+        return text
+    pairs = (run[at : at + 2] for run in runs for at in range(len(run) - 1))
+    return f"{text}\n{' '.join(pairs)}"
 
 
 def _parts(word: str) -> tuple[str, ...]:
