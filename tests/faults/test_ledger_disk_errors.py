@@ -198,7 +198,7 @@ async def test_a_full_disk_loses_nothing_and_the_ledger_resumes_with_space(tiny:
 # --- a real failing sync ---------------------------------------------------------------------
 
 WRITER = """
-import asyncio, json, sys
+import asyncio, contextlib, json, sys
 from pathlib import Path
 from gnomon.clock import SystemClock
 from gnomon.domain.errors import LedgerError
@@ -215,7 +215,9 @@ async def main():
             told.append(ack.seq)
         except LedgerError as error:
             told.append(error.code)
-            await ledger.reopen_verified(print)
+            for _ in range(3):  # its own sync may be one of those that fail
+                with contextlib.suppress(LedgerError):
+                    await ledger.reopen_verified(print)
     await ledger.close()
     print(json.dumps(told))
 
@@ -225,15 +227,16 @@ asyncio.run(main())
 
 @pytest.mark.needs("strace")
 @pytest.mark.parametrize(
-    ("inject", "told"),
+    ("inject", "fails"),
     [
-        ("fdatasync:error=EIO:when=3", [1, 2, "ledger-closed", 3, 4, 5]),
-        ("fdatasync:error=ENOSPC:when=1", ["ledger-closed", 1, 2, 3, 4, 5]),
-        ("ftruncate:error=EIO:when=1", [1, 2, 3, 4, 5, 6]),
+        ("fdatasync:error=EIO:when=3", True),
+        ("fdatasync:error=EIO:when=2", True),
+        ("fdatasync:error=ENOSPC:when=2+2", True),
+        ("ftruncate:error=EIO:when=1", False),
     ],
 )
 async def test_a_sync_that_the_kernel_fails_is_not_acknowledged(
-    path: Path, inject: str, told: list[object]
+    path: Path, inject: str, fails: bool
 ) -> None:
     strace = shutil.which("strace")
     assert strace is not None
@@ -247,6 +250,10 @@ async def test_a_sync_that_the_kernel_fails_is_not_acknowledged(
         timeout=60,
         check=True,
     )  # fmt: skip
-    assert json.loads(done.stdout.splitlines()[-1]) == told
+    told: list[int | str] = json.loads(done.stdout.splitlines()[-1])
     acknowledged = [number for number, word in enumerate(told, 1) if isinstance(word, int)]
+    # The tool counts calls by thread, and a reopened ledger has a new one: it may fail again.
+    assert ("ledger-closed" in told) == fails
+    assert [word for word in told if isinstance(word, int)] == list(range(1, len(acknowledged) + 1))
+    assert acknowledged
     assert (await reopened(path)) == acknowledged
