@@ -1,0 +1,251 @@
+"""The ledger against bare system calls and a bare bisection, in the same run.
+
+Appends are bound by the device's flush. Page 9's device takes 3.9 ms for one; a disk that is
+quicker is held back to that on both sides, so that the ratio means the same everywhere. What
+we add to a flush is also told by itself, against this disk as it is.
+"""
+
+import asyncio
+import contextlib
+import functools
+import json
+import os
+import tempfile
+import time
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from bench.row import Row, bounded
+from gnomon.clock import SystemClock
+from gnomon.disk import SystemDisk
+from gnomon.domain.instants import MINUTE, Millis, iso
+from gnomon.domain.ledgers import GENESIS
+from gnomon.domain.records import DecisionBody, Reflection
+from gnomon.ledger.codec import line_hash, prepare, seal
+from gnomon.ledger.file import LedgerFile
+from gnomon.ledger.reading import LedgerReader
+
+FLUSH_SECONDS = 0.0039
+"""One flush of the device on which page 9's floors were measured."""
+WRITERS = 64
+WINDOW = 1_000
+"""Lines of the last window: 33 hours of a tick each two minutes."""
+BEGIN = Millis(1_700_000_000_000)
+STEP = 2 * MINUTE
+
+BODY = Reflection(
+    reflection_no=7,
+    focus="the flaky test in the build",
+    desired_action="observe",
+    summary="Looked at the failing runs of the last days and at the notes beside them. " * 2,
+    concerns=("the cache may be stale",),
+    active_item=None,
+    raw_signature="5e3a1f00c2b4",
+    repeated=False,
+    repeat_count=0,
+    pressure="none",
+    model="embedded",
+    seconds=2.25,
+    tokens_in=812,
+    tokens_out=96,
+    scaffold_version="000042-0123456789ab",
+)
+
+
+class PageNineDisk(SystemDisk):
+    """A disk whose flush is no quicker than page 9's."""
+
+    def sync(self, fd: int) -> None:
+        begun = time.perf_counter()
+        super().sync(fd)
+        time.sleep(max(FLUSH_SECONDS - (time.perf_counter() - begun), 0))
+
+
+def rows(quick: bool) -> list[Row]:
+    """All figures of page 9 about ledgers."""
+    found: list[Row] = []
+    with tempfile.TemporaryDirectory(dir=_folder()) as folder:
+        found += asyncio.run(_appends(Path(folder), quick=quick))
+        sizes = [10**5, 10**6] if quick else [10**6, 10**7]
+        reads = [_read(Path(folder), size) for size in sizes]
+        found += [read.row for read in reads]
+        found.append(_equal(reads))
+    return found
+
+
+def _folder() -> Path:
+    """On the disk that the home would be on, not in memory."""
+    return Path(__file__).resolve().parent
+
+
+# --- appending -----------------------------------------------------------------------------
+
+
+async def _appends(folder: Path, *, quick: bool) -> list[Row]:
+    rounds = 40 if quick else 250
+    ours, floor = await _one_writer(folder / "held", PageNineDisk(), rounds)
+    raw_ours, raw_floor = await _one_writer(folder / "raw", SystemDisk(), rounds)
+    batch, batch_floor = await _many_writers(folder / "batch", PageNineDisk(), rounds // 4)
+    return [
+        Row("append, 1 writer, flush 3.9 ms", ours, floor, ours / floor, 1.05, "ms"),
+        bounded(
+            "append, added to this disk's flush",
+            (raw_ours - raw_floor) * 1_000,
+            raw_floor * 1_000,
+            0.05 * FLUSH_SECONDS * 1e6,
+            "us",
+        ),
+        Row("append, 64 writers, a line", batch, batch_floor, batch / batch_floor, 1 / 0.7, "us"),
+    ]
+
+
+async def _one_writer(folder: Path, disk: SystemDisk, rounds: int) -> tuple[float, float]:
+    """Median milliseconds of an append, and of a bare write and sync, turn by turn."""
+    ledger = _ledger(folder, disk)
+    line = _bytes(1)
+    ours, floor = list[float](), list[float]()
+    with _bare(folder, disk) as fd:
+        for turn in range(rounds + 10):
+            begun = time.perf_counter()
+            await ledger.append(BODY)
+            between = time.perf_counter()
+            os.write(fd, line)
+            disk.sync(fd)
+            done = time.perf_counter()
+            if turn >= 10:  # the first ones warm caches up
+                ours.append(between - begun)
+                floor.append(done - between)
+    await ledger.close()
+    return median(ours) * 1_000, median(floor) * 1_000
+
+
+async def _many_writers(folder: Path, disk: SystemDisk, rounds: int) -> tuple[float, float]:
+    """Microseconds a line: 64 writers that each wait for their acknowledgement, and one write
+    of 64 lines with one sync.
+    """
+    ledger = _ledger(folder, disk)
+
+    async def write(count: int) -> None:
+        for _ in range(count):
+            await ledger.append(BODY)
+
+    await asyncio.gather(*(write(3) for _ in range(WRITERS)))
+    begun = time.perf_counter()
+    await asyncio.gather(*(write(rounds) for _ in range(WRITERS)))
+    ours = time.perf_counter() - begun
+    batch = _bytes(1) * WRITERS
+    with _bare(folder, disk) as fd:
+        begun = time.perf_counter()
+        for _ in range(rounds):
+            os.write(fd, batch)
+            disk.sync(fd)
+        floor = time.perf_counter() - begun
+    await ledger.close()
+    lines = rounds * WRITERS
+    return ours / lines * 1e6, floor / lines * 1e6
+
+
+def _ledger(folder: Path, disk: SystemDisk) -> LedgerFile:
+    path = folder / "decision-ledger.jsonl"
+    return LedgerFile.open(path, "bench", DecisionBody, SystemClock(), print, disk=disk)
+
+
+@contextlib.contextmanager
+def _bare(folder: Path, disk: SystemDisk) -> Generator[int]:
+    fd = disk.open_append(folder / "bare")
+    yield fd
+    os.close(fd)
+
+
+def _bytes(seq: int) -> bytes:
+    return seal(prepare(BODY), seq, BEGIN, GENESIS) + b"\n"
+
+
+# --- reading a range -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Read:
+    size: int
+    ours: float
+    row: Row
+
+
+def _read(folder: Path, size: int) -> _Read:
+    """Milliseconds to aggregate the last window, by the ledger and by a bare bisection."""
+    path = folder / f"{size}.jsonl"
+    _write_lines(path, size)
+    since = Millis(BEGIN + (size - WINDOW) * STEP)
+    ours, floor = list[float](), list[float]()
+    for _ in range(9):
+        ours.append(_timed(functools.partial(_aggregate, path, since)))
+        floor.append(_timed(functools.partial(_bare_aggregate, path, since)))
+    path.unlink()
+    mine, bare = min(ours), min(floor)
+    power = len(str(size)) - 1
+    return _Read(
+        size, mine, Row(f"last window of 10^{power} lines", mine, bare, mine / bare, 1.5, "ms")
+    )
+
+
+def _equal(reads: list[_Read]) -> Row:
+    """The same window costs the same in a ledger of ten times the size."""
+    small, large = reads
+    ratio = large.ours / small.ours
+    return Row("the same window, 10x the ledger", large.ours, small.ours, ratio, 1.2, "ms")
+
+
+def _timed(work: Callable[[], float]) -> float:
+    begun = time.perf_counter()
+    total = work()
+    took = time.perf_counter() - begun
+    assert total == WINDOW * BODY.seconds
+    return took * 1_000
+
+
+def _aggregate(path: Path, since: Millis) -> float:
+    reader = LedgerReader(path, "bench", DecisionBody)
+    return sum(
+        line.body.seconds for line in reader.read_range(since) if isinstance(line.body, Reflection)
+    )
+
+
+def _bare_aggregate(path: Path, since: Millis) -> float:
+    """What one would write by hand: bisect the bytes, then `json.loads` each line. It checks
+    nothing and gives dicts.
+    """
+    wanted = iso(since)
+    total = 0.0
+    with path.open("rb") as file:
+        low, high = 0, path.stat().st_size
+        while high - low > 4_096:
+            middle = (low + high) // 2
+            file.seek(middle)
+            file.readline()
+            line = file.readline()
+            if not line or json.loads(line)["at"] >= wanted:
+                high = middle
+            else:
+                low = middle
+        file.seek(low)
+        if low:
+            file.readline()
+        for line in file:
+            record = json.loads(line)
+            if record["at"] >= wanted and record["kind"] == "reflection":
+                total += record["seconds"]
+    return total
+
+
+def _write_lines(path: Path, size: int) -> None:
+    """A sound chain of `size` lines, written as fast as may be."""
+    fields = prepare(BODY)
+    prev = GENESIS
+    with path.open("wb", buffering=1 << 20) as file:
+        for seq in range(1, size + 1):
+            raw = seal(fields, seq, Millis(BEGIN + (seq - 1) * STEP), prev)
+            prev = line_hash(raw)
+            file.write(raw)
+            file.write(b"\n")
