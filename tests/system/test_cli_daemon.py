@@ -157,8 +157,10 @@ def test_a_conversation_in_a_terminal_has_commands_and_ends_with_ctrl_d(machine:
         seen += _read_until(controller, b"> ")
         os.write(controller, b"/help\n")
         seen += _read_until(controller, b"leave, as Ctrl-D does")
+        seen += _read_until(controller, b"> ")
         os.write(controller, b"how did I fix it?\n")
         seen += _read_until(controller, b" step")
+        seen += _read_until(controller, b"> ")
         os.write(controller, b"\x04")
         assert process.wait(SECONDS) == 0
     finally:
@@ -170,8 +172,9 @@ def test_a_conversation_in_a_terminal_has_commands_and_ends_with_ctrl_d(machine:
 
 
 def _read_until(controller: int, words: bytes) -> bytes:
-    """What the terminal showed up to these words. The test's own timeout bounds it."""
+    """What the terminal shows up to these words and no further: what follows is the next
+    call's. The test's own timeout bounds it."""
     seen = b""
-    while words not in seen:
-        seen += os.read(controller, 4096)
+    while not seen.endswith(words):
+        seen += os.read(controller, 1)
     return seen
