@@ -12,7 +12,7 @@ from gnomon.domain.events import Event
 from gnomon.domain.views import Folder, MessageView, ModelView, SessionView
 from gnomon.gateway.listen import listen
 from gnomon.gateway.operation import Operation
-from gnomon.testing.facts import a_status, damaged
+from gnomon.testing.facts import QUOTE, a_status, damaged
 from gnomon.testing.operations import PretendedHouse
 from tests.browser import Visit, a_browser, a_visit
 
@@ -158,6 +158,17 @@ async def test_a_question_is_answered_with_dated_quotes(visit: Visit):
     await visit.sees_text(".model-says", "The flaky test is a test which is flaky.")
     assert "don't trust it" in await visit.text(".model-says summary")
     assert visit.page.url.endswith("/?session=s-1")
+
+
+async def test_an_answer_that_is_only_quotes_shows_them_once_and_opens_the_best(visit: Visit):
+    gnomon = visit.house.gnomon
+    quote = f"2026-05-12 · claude-code: “{QUOTE.quote}”\n  {QUOTE.path}:{QUOTE.line}"
+    gnomon.reply = msgspec.structs.replace(gnomon.reply, reply=quote)
+    await visit.page.fill("textarea", "how?")
+    await visit.page.press("textarea", "Enter")
+    await visit.sees_text(".source blockquote", "it ran 200 times clean after that")
+    assert "Found in your history" in await visit.text(".message.assistant")
+    assert await visit.text(".message.assistant > .prose") == ""
 
 
 async def test_words_appear_as_they_are_written(visit: Visit):

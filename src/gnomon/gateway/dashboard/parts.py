@@ -135,7 +135,7 @@ PARTS: Mapping[str, Part] = {
     "card-more": Part(("folders.list", "folders.add", "cards.hidden"), _card_more),
     "sessions": Part(("chat.sessions",), _sessions, stale_on=("chat",)),
     "messages": Part(("chat.messages",), _messages),
-    "now": Part(("status.show",), _status, stale_on=("status",)),
+    "now": Part(("status.show",), _status, stale_on=("status", "chat", "event")),
     "events": Part((), _events, stale_on=("event",)),
     "loose-ends": Part(("history.report",), _loose_ends, stale_on=("history",), at_once=False),
     "report": Part(

@@ -112,8 +112,9 @@ class Reply {
 
   finish(answer) {
     this.at("progress").remove();
-    prose(this.at("text"), answer.reply);
-    this.showSources(answer.sources);
+    const own = besidesQuotes(answer);
+    prose(this.at("text"), own);
+    this.showSources(answer.sources, own === "");
     if (answer.model_says) {
       this.at("model-says").hidden = false;
       this.at("model-says-title").textContent = say("demo-says");
@@ -131,12 +132,26 @@ class Reply {
     else write(progress, error instanceof Refused ? error.message : say("gone"));
   }
 
-  showSources(sources) {
+  /** Where nothing else is said, the quotes are the answer, and the best stands open. */
+  showSources(sources, areTheAnswer) {
     if (!sources.length) return;
     this.at("sources").hidden = false;
-    this.at("sources-title").textContent = counted("sources", sources.length);
-    this.at("sources").append(...sources.map(sourceNode));
+    const n = sources.length;
+    this.at("sources-title").textContent = areTheAnswer ? counted("found", n) : counted("sources", n);
+    const nodes = sources.map(sourceNode);
+    nodes[0].open = areTheAnswer;
+    this.at("sources").append(...nodes);
   }
+}
+
+/** What a reply says besides quoting its sources, which stand below it with all they have. */
+function besidesQuotes({ reply, sources }) {
+  const quotes = (paragraph) => sources.some((source) => paragraph.trimEnd().endsWith(placeOf(source)));
+  return reply.split("\n\n").filter((paragraph) => !quotes(paragraph)).join("\n\n").trim();
+}
+
+function placeOf(source) {
+  return (source.path ?? source.session) + (source.line === null ? "" : `:${source.line}`);
 }
 
 function sourceNode(source) {
@@ -146,7 +161,7 @@ function sourceNode(source) {
   set("agent", knows(`source-${source.source}`) ? say(`source-${source.source}`) : source.source);
   set("short", source.quote.length > 120 ? `${source.quote.slice(0, 119)}…` : source.quote);
   set("quote", source.quote);
-  set("place", (source.path ?? source.session) + (source.line === null ? "" : `:${source.line}`));
+  set("place", placeOf(source));
   return node;
 }
 
