@@ -94,6 +94,13 @@ async def test_a_question_finds_a_dated_quote_that_opens_its_source(place: Place
     assert (found.at, found.path, found.line) == ("2026-02-02T10:00:00.000Z", "/h/1.jsonl", 1)
 
 
+async def test_english_forms_of_a_word_find_each_other(place: Place) -> None:
+    await place.write(seen(1, "the migrations were failing"), seen(2, "something else"))
+    await place.bring_up()
+    for question in ("migration failed", "how did the migrations fail?"):
+        assert [found.line for found in await place.search(question)] == [1]
+
+
 async def test_own_and_imported_observations_are_both_found(place: Place) -> None:
     await place.write(seen(1, "deploy the shop"))
     await place.write(seen(2, "deploy the docs", source="gnomon", turn_id=None), name=OWN)

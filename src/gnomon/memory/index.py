@@ -17,7 +17,7 @@ from gnomon.memory.ranking import estimated_notes, score, weight
 from gnomon.memory.recall import FEW, Hit, ordered
 
 VERSION = 1
-SAMPLED = 48
+SAMPLED = 32
 """Newest notes of a term or of all terms that are looked at: bounds a question's time."""
 _SCHEMA = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
@@ -27,7 +27,7 @@ CREATE TABLE notes (
   line INTEGER, task TEXT, answer TEXT
 );
 CREATE VIRTUAL TABLE words USING fts5(
-  task, answer, content='', tokenize='unicode61 remove_diacritics 2'
+  task, answer, content='', tokenize='porter unicode61 remove_diacritics 2'
 );
 """
 
@@ -193,7 +193,7 @@ class RecallIndex:
         for term in terms:
             if len(found) >= limit:
                 return
-            found.update(dict.fromkeys(newest[term]))
+            found.update(dict.fromkeys(newest[term][: limit * 2]))
 
     def _hits(self, notes: list[int], weights: dict[str, float]) -> Iterator[Hit]:
         marks = ",".join("?" * len(notes))

@@ -33,9 +33,8 @@ class Query:
 
 
 def _quoted(term: str) -> str:
-    """A term as data: nothing in it is an operator. Longer words also match their forms."""
-    text = term.replace('"', '""')
-    return f'"{text}"*' if len(term) >= 5 and term.isalpha() else f'"{text}"'
+    """A term as data: nothing in it is an operator."""
+    return '"' + term.replace('"', '""') + '"'
 
 
 def parse(text: str) -> Query:

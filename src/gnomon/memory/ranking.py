@@ -17,6 +17,14 @@ TASK_WEIGHT = 2.0
 """A word in what was asked tells more than one in what was answered."""
 
 
+def stem(term: str) -> str:
+    """What English forms of a word share; the index itself stems by Porter's rules."""
+    for ending in ("ing", "ed", "es", "s", "e"):
+        if term.endswith(ending) and len(term) - len(ending) >= 3:
+            return term.removesuffix(ending)
+    return term
+
+
 def estimated_notes(newest: Sequence[int], sampled: int, last: int) -> float:
     """In how many notes a term stands, from its newest ones (numbers, falling).
 
@@ -34,15 +42,14 @@ def weight(notes_with_term: float, notes: int) -> float:
 
 
 def score(task: str, answer: str, weights: Mapping[str, float]) -> float:
-    """Higher is better. Words are looked for as they stand, forms with the same beginning
-    included.
-    """
+    """Higher is better. A term counts wherever its stem stands, also inside a word."""
     low_task, low_answer = task.lower(), answer.lower()
     length = (len(task) + len(answer)) / TYPICAL_LENGTH
     norm = K1 * (1 - B + B * length)
     total = 0.0
     for term, idf in weights.items():
-        times = TASK_WEIGHT * low_task.count(term) + low_answer.count(term)
+        root = stem(term)
+        times = TASK_WEIGHT * low_task.count(root) + low_answer.count(root)
         if times:
             total += max(idf, 0.0) * times * (K1 + 1) / (times + norm)
     return total
