@@ -1,12 +1,14 @@
 """Make a home, or check one that is there. A home newer than this program is refused."""
 
 import os
+import secrets
 from importlib.resources import files
 from pathlib import Path
 
 import msgspec
 
 from gnomon.config import default_text
+from gnomon.disk import PRIVATE_FILE, make_folder
 from gnomon.domain.errors import ConfigError, HomeError
 from gnomon.domain.manifest import Manifest
 from gnomon.gateway.authority import new_token
@@ -42,18 +44,46 @@ def ensure_home(home: Home, agent: AgentPaths, *, simulated: bool = False) -> bo
             folder.mkdir(mode=PRIVATE, parents=True, exist_ok=True)
         if found is None:
             mark = HomeFormat(format=HOME_FORMAT, simulated=simulated)
-            write_atomic(home.format_file, msgspec.json.encode(mark) + b"\n")
-        if not home.config.exists():
-            write_atomic(home.config, default_text().encode())
-        if not home.operator_token.exists():
-            write_atomic(home.operator_token, (new_token() + "\n").encode(), mode=0o600)
+            _write_if_missing(home.format_file, msgspec.json.encode(mark) + b"\n")
+        _write_if_missing(home.config, default_text().encode())
+        _write_if_missing(home.operator_token, (new_token() + "\n").encode())
     except OSError as error:
-        raise HomeError(
-            f"The home {home.root} cannot be made: {error.strerror}.",
-            next_step="Name a folder that you can write with --home or GNOMON_HOME.",
-            file=str(error.filename),
-        ) from error
+        raise _cannot_be_made(home, error) from error
     return found is None
+
+
+def ensure_root(home: Home) -> None:
+    """Make the home's folder, where its lock is. All else waits until the lock is held, so
+    that a second Gnomon changes nothing. Raises HomeError.
+    """
+    try:
+        make_folder(home.root)
+    except OSError as error:
+        raise _cannot_be_made(home, error) from error
+
+
+def _write_if_missing(path: Path, data: bytes) -> None:
+    """Of several that write at one moment exactly one succeeds, and all go by its content:
+    `init` does not hold the lock, and a token that is replaced would lock its operator out.
+    """
+    if path.exists():
+        return
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.new")
+    write_atomic(draft, data, mode=PRIVATE_FILE)
+    try:
+        path.hardlink_to(draft)
+    except FileExistsError:
+        pass  # somebody else was first
+    finally:
+        draft.unlink()
+
+
+def _cannot_be_made(home: Home, error: OSError) -> HomeError:
+    return HomeError(
+        f"The home {home.root} cannot be made: {error.strerror}.",
+        next_step="Name a folder that you can write with --home or GNOMON_HOME.",
+        file=str(error.filename),
+    )
 
 
 def ensure_manifest(agent: AgentPaths) -> Manifest:

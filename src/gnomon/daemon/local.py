@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 from gnomon.daemon.acts import Acts
 from gnomon.daemon.core import open_core
-from gnomon.daemon.create import ensure_home
+from gnomon.daemon.create import ensure_root
 from gnomon.daemon.inspection import inspection
 from gnomon.daemon.operations import table
 from gnomon.daemon.platform import Platform
@@ -26,7 +26,7 @@ async def open_operations(
     `journal`); anything else raises what is wrong when it is asked for.
     Raises HomeLockedError, HomeError, ConfigError.
     """
-    ensure_home(home, home.agent(agent))
+    ensure_root(home)
     lock = HomeLock.acquire(home.lock, pid=os.getpid())
     try:
         async with AsyncExitStack() as stack:

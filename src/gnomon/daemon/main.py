@@ -61,8 +61,13 @@ def _foreground(options: argparse.Namespace) -> int:
 
 def _detach(options: argparse.Namespace) -> int:
     """Start the gateway in a session of its own, and wait until it is ready or has failed."""
+    from gnomon.daemon.create import ensure_root
+
     home = Home(options.home)
-    home.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        ensure_root(home)
+    except GnomonError as error:
+        return _say_error(error, as_json=options.json)
     command = [sys.executable, "-m", "gnomon.daemon.main", "--foreground", "--json"]
     command += ["--home", str(options.home), "--agent", options.agent]
     command += ["--port", str(options.port)] if options.port is not None else []
@@ -75,7 +80,8 @@ def _detach(options: argparse.Namespace) -> int:
             start_new_session=True,
         )
     assert child.stdout is not None
-    line = child.stdout.readline()
+    with child.stdout:
+        line = child.stdout.readline()
     try:
         facts = json.loads(line)
     except ValueError:
@@ -85,8 +91,11 @@ def _detach(options: argparse.Namespace) -> int:
         return EXIT_FAULT
     if not facts.get("ready"):
         error = facts.get("error", {})
-        _write(sys.stderr, json.dumps(facts) if options.json else str(error.get("message", "")))
-        return EXIT_FAULT
+        if options.json:
+            _write(sys.stdout, json.dumps(facts))
+        else:
+            _write(sys.stderr, str(error.get("message", "")))
+        return child.wait()
     _say_ready(facts, as_json=options.json)
     if not options.no_open:
         _open_browser(str(facts["login"]))

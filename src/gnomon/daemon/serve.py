@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from gnomon.daemon.acts import Acts, Running
 from gnomon.daemon.core import Core, open_core
-from gnomon.daemon.create import ensure_home
+from gnomon.daemon.create import ensure_root
 from gnomon.daemon.life import Life
 from gnomon.daemon.operations import table
 from gnomon.daemon.platform import Platform
@@ -30,7 +30,7 @@ async def serve(
 
     Raises HomeLockedError, HomeError, ConfigError, LedgerCorruptError, UsageError (port).
     """
-    ensure_home(home, home.agent(agent))
+    ensure_root(home)
     lock = HomeLock.acquire(home.lock, pid=os.getpid())
     try:
         async with open_core(home, agent, platform) as core:
