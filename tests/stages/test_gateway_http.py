@@ -11,7 +11,7 @@ import aiohttp
 import pytest
 
 from gnomon.domain.errors import NoModelError, UsageError
-from gnomon.domain.instants import MINUTE, Millis
+from gnomon.domain.instants import DAY, MINUTE, Millis
 from gnomon.gateway.authority import MAX_FAILURES
 from gnomon.gateway.listen import Listener, listen
 from gnomon.gateway.operation import Nothing, Operation
@@ -567,6 +567,45 @@ async def test_static_files_are_kept_by_the_browser_until_they_change(served: Se
         served.url + "/static/gnomon.css", headers={"If-None-Match": tag}
     ) as answer:
         assert answer.status == 304
+
+
+async def test_every_part_can_be_drawn_by_itself(served: Served):
+    from gnomon.gateway.dashboard.parts import PARTS
+
+    for name in PARTS:
+        status, text = await page(served, f"/part/{name}?session=s-1&since=2026-05-01&project=x")
+        assert status == 200
+        assert "problem" not in text, name
+        assert "<html" not in text
+    assert (await page(served, "/part/nothing"))[0] == 404
+    for path in ("/report", "/trust"):
+        assert (await page(served, path))[0] == 200
+
+
+async def test_a_part_that_breaks_gives_nothing_away(served: Served, caplog):
+    served.house.gnomon.failing["history.report"] = RuntimeError("the secret path")
+    status, text = await page(served, "/part/report")
+    assert status == 200
+    assert "Something inside Gnomon broke." in text
+    assert "secret" not in text
+    assert "the secret path" in caplog.text
+
+
+async def test_a_session_in_use_gets_its_cookie_again_once_a_day(served: Served):
+    headers = {"Cookie": await served.sign_in()}
+    served.house.clock.now = Millis(served.house.clock.now + DAY)
+    for renewed in (True, False):
+        async with served.http.get(served.url + "/", headers=headers) as answer:
+            assert ("Set-Cookie" in answer.headers) is renewed
+
+
+async def test_a_method_that_nobody_serves_is_refused_in_words(served: Served):
+    async with served.http.delete(served.url + "/api/status.show", headers=OPERATOR) as answer:
+        assert answer.status == 405
+        assert (await answer.json())["err"]["code"] == "method"
+        assert "GET" in answer.headers["Allow"]
+    async with served.http.get(served.url + "/favicon.ico") as answer:
+        assert answer.content_type == "image/svg+xml"
 
 
 # --- listening ---------------------------------------------------------------------------------
