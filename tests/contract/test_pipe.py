@@ -1,6 +1,7 @@
 """The pipe over a socket and the pipe in memory behave the same."""
 
 import asyncio
+import contextlib
 import socket
 from collections.abc import AsyncIterator, Callable
 
@@ -191,9 +192,7 @@ async def test_callers_over_the_bound_wait_their_turn(peers: tuple[Peer, Peer]) 
 
 
 @pytest.mark.parametrize("size", [MAX_LINE - 64, MAX_LINE, 5 * MAX_LINE, MAX_MESSAGE - 64])
-async def test_a_long_message_arrives_whole_both_ways(
-    peers: tuple[Peer, Peer], size: int
-) -> None:
+async def test_a_long_message_arrives_whole_both_ways(peers: tuple[Peer, Peer], size: int) -> None:
     peers[1].serve(echo)
     text = ('é"\\' * (size // 6))[: size // 6 * 3]
     reply = await peers[0].call("echo", {"t": text}, timeout=BOUND)
@@ -306,16 +305,15 @@ async def test_endless_pieces_end_at_the_bound(channels: tuple[Channel, Channel]
     running = asyncio.create_task(peer.run())
     await _say(channels[1])
     line = b'{"more":"' + b"x" * 500_000 + b'"}\n'
-    with pytest.raises(PipeError):
-        async with asyncio.timeout(BOUND):
-            for _ in range(64):
-                channels[1].write([line])
-                await channels[1].drain()
-                await asyncio.sleep(0)
-            await running
-            raise AssertionError("it took them all")
-    if not running.done():
-        await asyncio.wait({running}, timeout=BOUND)
+    sent = 0
+    with contextlib.suppress(PipeError):  # it may be cut off in mid-sending
+        while sent < 64 and not running.done():
+            channels[1].write([line])
+            await channels[1].drain()
+            sent += 1
+            await asyncio.sleep(0)
+    async with asyncio.timeout(BOUND):
+        await asyncio.wait({running})
     assert isinstance(running.exception(), PipeError)
 
 
@@ -334,10 +332,9 @@ async def test_a_reader_that_never_reads_cannot_grow_memory(
     await _say(channels[1], b'{"id":1,"op":"x","args":{}}\n')
     async with asyncio.timeout(BOUND):
         await peer.closed()
-    with pytest.raises((PipeError, asyncio.CancelledError)):
-        channels[1].close()
-        await running
-        raise PipeError("ended by the close")
+        await asyncio.wait({running})
+    # It heard the end from its own side, as an end or as a break: both are fine.
+    assert running.exception() is None or isinstance(running.exception(), PipeError)
 
 
 async def test_closing_cancels_what_was_being_answered(peers: tuple[Peer, Peer]) -> None:

@@ -22,17 +22,20 @@ from pathlib import Path
 import msgspec
 
 from gnomon.domain.errors import GnomonError
+from gnomon.domain.policy import Role
+from gnomon.domain.views import JailLevel
 from gnomon.testing.hostile_files import Targets
 from gnomon.trust import jail
+from gnomon.trust.plan import Builder
 from gnomon.trust.planning import Grants, make_plan
 
 HOSTILE = "gnomon.testing.hostile_child"
 
 
 class Request(msgspec.Struct, kw_only=True):
-    role: str = "resident"
-    level: str = "full"
-    builder: str = "unshare"
+    role: Role = "resident"
+    level: JailLevel = "full"
+    builder: Builder = "unshare"
     jailed: bool = True
     without: list[str] = []
     """Defences to leave out: `landlock`, `seccomp`, `namespaces`."""
@@ -42,7 +45,7 @@ class Request(msgspec.Struct, kw_only=True):
     attack: bool = False
     skip: list[str] = []
     rounds: int = 2000
-    roles: list[str] = []
+    roles: list[Role] = []
     """Only start each of these, and tell what its self-test found."""
 
 
@@ -263,6 +266,7 @@ def main() -> None:
     request = msgspec.json.decode(sys.stdin.buffer.read(), type=Request)
     world = World(request.rounds)
     os.environ["GNOMON_TEST_SECRET"] = "x"
+    answer: dict[str, object]
     try:
         if request.jailed:
             try:

@@ -1,5 +1,6 @@
 """Each attack of the hostile child, for each kind of role, at each level, by each builder, as
-root and as an ordinary user; and each once more with no jail, where it must get through."""
+root and as an ordinary user; and each once more with no jail, where it must get through.
+"""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,5 +1,6 @@
 """A child that dies, hangs, floods, forks or eats memory; a gateway that is killed; a start
-that must not happen. In a real jail, in this process."""
+that must not happen. In a real jail, in this process.
+"""
 
 import asyncio
 import dataclasses
@@ -17,6 +18,8 @@ import pytest
 
 from gnomon.domain.errors import GnomonError, JailError, PipeError, TrustError
 from gnomon.domain.json_value import Fields, Json
+from gnomon.domain.policy import Role
+from gnomon.domain.views import JailLevel
 from gnomon.trust import jail
 from gnomon.trust.jail import Child, Grants
 from gnomon.trust.planning import make_plan
@@ -29,17 +32,17 @@ Start = Callable[..., Awaitable[Child]]
 
 
 @pytest.fixture(params=["full", "partial"])
-def level(request: pytest.FixtureRequest) -> str:
+def level(request: pytest.FixtureRequest) -> JailLevel:
     if request.param == "full" and jail.available_level() != "full":
         pytest.skip("this machine lacks: jail-full")
     return request.param
 
 
 @pytest.fixture
-async def start(level: str) -> AsyncIterator[Start]:
+async def start(level: JailLevel) -> AsyncIterator[Start]:
     started: list[Child] = []
 
-    async def begin(role: str = "resident", grants: Grants | None = None, **more: Any) -> Child:
+    async def begin(role: Role = "resident", grants: Grants | None = None, **more: Any) -> Child:
         module = more.pop("module", HOSTILE)
         more = {"level": level, "serve": None, **more}
         child = await jail.start(role, module, {"n": 1}, grants or Grants(), **more)
@@ -65,10 +68,10 @@ async def test_a_child_answers_with_what_it_was_started_with(start: Start) -> No
     assert reply == {"op": "x", "args": {"a": 1}, "argument": {"n": 1}}
 
 
-async def test_an_argument_of_megabytes_arrives(level: str) -> None:
+async def test_an_argument_of_megabytes_arrives(level: JailLevel) -> None:
     argument = {"scaffold": "é" * (3 * MIB)}
     child = await jail.start("resident", IDLE, argument, Grants(), serve=None, level=level)
-    reply = await child.call("x", {})
+    reply: Any = await child.call("x", {})
     assert reply["argument"] == argument
     await child.stop(5)
 
@@ -154,8 +157,8 @@ async def test_what_a_role_may_not_ask_is_refused_before_anyone_answers(start: S
         with pytest.raises(TrustError):
             await child.call("ask", {"op": op, "args": args})
     resident = await start("resident", serve=answer)
+    append = {"name": "engagement-ledger", "kind": "outcome"}
     with pytest.raises(TrustError):
-        append = {"name": "engagement-ledger", "kind": "outcome"}
         await resident.call("ask", {"op": "ledger.append", "args": append})
     assert asked == []
     await resident.call("ask", {"op": "recall", "args": {"query": "x"}})
@@ -180,13 +183,13 @@ async def test_a_module_that_cannot_load_says_why(start: Start) -> None:
 
 
 async def test_forking_without_end_stops_at_a_bound(
-    start: Start, level: str, tmp_path: Path
+    start: Start, level: JailLevel, tmp_path: Path
 ) -> None:
     # The kernel never counts root's tasks; only a namespace's own bound holds them, from 6.14
     # on. What stays open is documented (docs/trust.md), and shown here.
     bounded = os.geteuid() != 0 or (level == "full" and _kernel() >= (6, 14))
     child = await start("tool-host", Grants(write=(tmp_path,)))
-    did = await child.peer.call("do", {"does": "bomb", "most": 700}, timeout=BOUND)
+    did: Any = await child.peer.call("do", {"does": "bomb", "most": 700}, timeout=BOUND)
     assert did["refused"] == bounded
     assert (did["children"] < 600) == bounded
     assert await child.call("do", {"does": "memory", "bytes": 1})
@@ -197,7 +200,8 @@ def _kernel() -> tuple[int, ...]:
 
 
 async def _shell(child: Child, command: str) -> dict[str, Any]:
-    return await child.peer.call("do", {"does": "shell", "command": command}, timeout=BOUND)
+    done: Any = await child.peer.call("do", {"does": "shell", "command": command}, timeout=BOUND)
+    return done
 
 
 @pytest.mark.needs("git")
@@ -229,7 +233,7 @@ async def test_programs_of_a_tool_host_cannot_reach_into_it(start: Start, tmp_pa
 
 
 async def test_a_tool_host_sees_of_etc_what_the_design_names(
-    start: Start, level: str, tmp_path: Path
+    start: Start, level: JailLevel, tmp_path: Path
 ) -> None:
     child = await start("tool-host", Grants(write=(tmp_path,)))
     seen = (await _shell(child, "cat /etc/passwd; cat /etc/shadow /etc/hostname; ls -A /etc"))[
@@ -243,7 +247,7 @@ async def test_a_tool_host_sees_of_etc_what_the_design_names(
 
 
 async def test_a_folder_to_read_inside_one_to_write_cannot_be_written(
-    level: str, start: Start, tmp_path: Path
+    level: JailLevel, start: Start, tmp_path: Path
 ) -> None:
     """At `full`, by its mount. Landlock alone cannot take a folder out of an allowed one."""
     inner = tmp_path / "inner"
@@ -280,7 +284,7 @@ async def _ends(mark: Path) -> None:
 
 
 async def test_when_the_gateway_is_killed_nothing_of_it_lives_on(
-    level: str, tmp_path: Path
+    level: JailLevel, tmp_path: Path
 ) -> None:
     mark = tmp_path / "alive"
     code = f"""
@@ -320,7 +324,7 @@ async def test_a_role_that_is_not_in_the_table_cannot_start(start: Start) -> Non
 @pytest.mark.parametrize(
     "role", [row.role for row in TABLE if row.starts and row.network == "none"]
 )
-def test_a_role_without_network_cannot_be_granted_one(role: str) -> None:
+def test_a_role_without_network_cannot_be_granted_one(role: Role) -> None:
     with pytest.raises(JailError):
         make_plan(role, IDLE, Grants(connect=(443,)), level="full", builder="unshare", canary=None)
 
