@@ -385,3 +385,74 @@ def test_records_repeated_in_a_file_are_in_the_handed_case() -> None:
     )
     uuids = [json.loads(line).get("uuid") for line in lines if line]
     assert len(uuids) > len(set(uuids))
+
+
+async def test_a_record_of_another_shape_is_a_named_bad_line(place: Place) -> None:
+    writer = worked("one", "first task")
+    writer.lines.append('{"type": "user", "uuid": 5, "sessionId": "one"}')
+    writer.lines.append('{"type": "user", "uuid": "x", "isMeta": "yes", "n": 1e999}')
+    writer.write(place.folder)
+    (row,) = await place.read()
+    assert [bad.line for bad in row.bad_lines] == [5, 6]
+    assert all("another shape" in bad.reason for bad in row.bad_lines)
+    assert row.user_turns == 1
+
+
+async def test_bad_lines_beyond_a_thousand_are_counted_together(place: Place) -> None:
+    writer = worked("one", "first task")
+    writer.lines += ["{broken"] * 1_200
+    writer.write(place.folder)
+    (row,) = await place.read()
+    assert len(row.bad_lines) == 1_001
+    assert row.bad_lines[-1].reason == "the last of 200 more bad lines"
+    assert row.bad_lines[-1].line == 1_204
+
+
+async def test_a_disk_that_fails_in_the_middle_is_said_and_tried_again(
+    place: Place, monkeypatch
+) -> None:
+    from gnomon.observe.transcripts import reading
+
+    worked("one", "first task", "second task").write(place.folder)
+    real = reading.lines_of
+    passes = 0
+
+    def fails(file):
+        nonlocal passes
+        passes += 1
+        for number, line in enumerate(real(file), 1):
+            if passes == 2 and number == 5:
+                raise OSError(5, "Input/output error")
+            yield line
+
+    monkeypatch.setattr(reading, "lines_of", fails)
+    (row,) = await place.read()
+    assert row.note == "unreadable: input/output error"
+    assert row.user_turns == 1
+    monkeypatch.undo()
+    (row,) = await place.read()
+    assert (row.note, row.user_turns, row.new_observations) == (None, 2, 1)
+
+
+async def test_a_long_line_is_shortened_and_still_counts(place: Place, monkeypatch) -> None:
+    from gnomon.observe.transcripts import lines
+
+    monkeypatch.setattr(lines, "LONG", 2_000)
+    monkeypatch.setattr(lines, "CHUNK", 700)
+    monkeypatch.setattr(lines, "KEPT", 100)
+    writer = ClaudeWriter("one")
+    writer.user("look at \\ this: " + '"quoted" \u00e9 ' * 900)
+    writer.says("Seen.")
+    writer.write(place.folder)
+    (row,) = await place.read()
+    assert row.bad_lines == ()
+    (seen,) = place.observations()
+    assert seen.task.startswith('look at \\ this: "quoted"')
+    assert (seen.answer, len(seen.task) <= 100) == ("Seen.", True)
+    monkeypatch.setattr(lines, "MOST", 50)
+    more = worked("two", "third task")
+    more.lines.insert(0, "[" + "1," * 2_000 + "1]")
+    more.lines.insert(1, "\0" * 5_000)
+    (row,) = await place.read(more.write(place.folder))
+    assert [bad.line for bad in row.bad_lines] == [1, 2]
+    assert row.user_turns == 1

@@ -137,7 +137,9 @@ _WEAK = _rule(
 _CANT = re.compile(r"\bcan'?t\b", re.IGNORECASE)
 _CONTRACTED = re.compile(r"n't\b", re.IGNORECASE)
 _NO_APOSTROPHE = re.compile(r"\b(do|did|does|is|was|are|have|should)nt\b", re.IGNORECASE)
-_QUOTED = re.compile(r"```.*?(?:```|\Z)|^>[^\n]*$|`[^`\n]*`|\"[^\"\n]{40,}\"", re.DOTALL | re.MULTILINE)
+_QUOTED = re.compile(
+    r"```.*?(?:```|\Z)|^>[^\n]*$|`[^`\n]*`|\"[^\"\n]{40,}\"", re.DOTALL | re.MULTILINE
+)
 _GREETING = re.compile(
     r"^(?:(?:hm+|uh+|ah+|oh|hey|sorry|ok(?:ay)?|yes|yeah|well|so|and|but|please|look|hi|ach|äh)"
     r"[\s,.!:\u2026-]+)+", re.IGNORECASE

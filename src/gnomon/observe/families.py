@@ -18,7 +18,10 @@ _SAID = re.compile(r"the user said:\s*", re.IGNORECASE)
 _FAMILIES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (code, re.compile(pattern, re.IGNORECASE))
     for code, pattern in (
-        ("invalid-input", r"InputValidationError|invalid (?:arguments|parameters|input)"),
+        (
+            "invalid-input",
+            r"InputValidationError|failed to parse function|invalid (?:arguments|parameters|input)",
+        ),
         ("file-not-read", r"has not been read yet|must read .{0,40}before"),
         ("file-changed", r"modified since (?:read|it was read)|has been unexpectedly modified"),
         ("text-not-found", (
@@ -44,7 +47,7 @@ _FAMILIES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
             r"unable to (?:fetch|verify)|status code [45]\d\d"
         )),
         ("syntax", r"SyntaxError|syntax error|unexpected token"),
-        ("tests", r"\b\d+ failed\b|\bFAILED\b|AssertionError|assertion failed|tests? failed"),
+        ("tests", r"\b\d+ failed\b|(?-i:\bFAILED\b)|AssertionError|assertion failed|tests? failed"),
         ("merge-conflict", r"CONFLICT \(|merge conflict"),
     )
 )  # fmt: skip
