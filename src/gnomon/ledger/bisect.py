@@ -64,27 +64,34 @@ class MemorySource:
         return self._data[offset : offset + count]
 
 
-def lines(source: Source, start: int, end: int) -> Iterator[tuple[int, bytes]]:
-    """Offset and bytes (without newline) of each whole line between two line borders.
+def line_blocks(source: Source, start: int, end: int) -> Iterator[list[bytes]]:
+    """The whole lines (without newlines) between two line borders, a block's at a time.
 
-    Bytes after the last newline are not given. Raises RecordError at a line over MAX_LINE.
+    Bytes after the last newline are not given. Raises RecordError at a line over MAX_LINE,
+    once the lines before it were given.
     """
-    offset, rest = start, b""
+    rest = b""
     position = start
     while position < end:
         block = source.read(position, min(STREAM_BLOCK, end - position))
         if not block:
             return
         position += len(block)
-        rest = rest + block if rest else block
-        *whole, rest = rest.split(b"\n")
-        for raw in whole:
-            if len(raw) > MAX_LINE:
-                raise _too_long()
-            yield offset, raw
-            offset += len(raw) + 1
+        *whole, rest = (rest + block if rest else block).split(b"\n")
+        if whole and len(whole[0]) > MAX_LINE:  # the others lie within one block
+            raise _too_long()
+        yield whole
         if len(rest) > MAX_LINE:
             raise _too_long()
+
+
+def lines(source: Source, start: int, end: int) -> Iterator[tuple[int, bytes]]:
+    """Offset and bytes of each of those lines."""
+    offset = start
+    for block in line_blocks(source, start, end):
+        for raw in block:
+            yield offset, raw
+            offset += len(raw) + 1
 
 
 def next_border(source: Source, offset: int, end: int) -> int:

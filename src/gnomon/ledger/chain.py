@@ -32,14 +32,11 @@ class Chain:
     def follow(self, line: Line) -> None:
         """Take the next line. Raises RecordError when it does not follow."""
         if not self._anywhere:
-            self._compare(line)
+            if line.seq != self.seq + 1:
+                raise bad(f"seq is {line.seq} where {self.seq + 1} should stand")
+            if line.prev != self.sha256:
+                raise bad(f"prev is not the hash of line {self.seq}")
+            if self.at is not None and line.at < self.at:
+                raise bad(f"at runs backwards, from {iso(self.at)} to {iso(line.at)}")
         self._anywhere = False
         self.seq, self.sha256, self.at = line.seq, line.sha256, line.at
-
-    def _compare(self, line: Line) -> None:
-        if line.seq != self.seq + 1:
-            raise bad(f"seq is {line.seq} where {self.seq + 1} should stand")
-        if line.prev != self.sha256:
-            raise bad(f"prev is not the hash of line {self.seq}")
-        if self.at is not None and line.at < self.at:
-            raise bad(f"at runs backwards, from {iso(self.at)} to {iso(line.at)}")

@@ -8,6 +8,7 @@ it: a later Gnomon may have added them.
 
 import hashlib
 import re
+from collections.abc import Callable
 from functools import lru_cache
 from typing import cast, get_args
 
@@ -17,9 +18,9 @@ from gnomon.domain.canonical import decode_plain, encode_normal, normal, plain
 from gnomon.domain.errors import RecordError
 from gnomon.domain.instants import Millis, iso, parse_iso
 from gnomon.domain.json_value import Json
-from gnomon.domain.ledgers import Line
+from gnomon.domain.ledgers import GENESIS, Line
 from gnomon.domain.records import Body, Sha256
-from gnomon.ledger.typed import read_typed
+from gnomon.ledger.typed import typed_reader
 
 MAX_LINE = 16 * 2**20 + 2**16
 """Bytes of the longest line: the pipe's largest payload (16 MiB) and room for an envelope."""
@@ -83,7 +84,19 @@ def decode_line(raw: bytes, bodies: object) -> Line:
 
     Raises RecordError whose `reason` says what is wrong; nothing is guessed or repaired.
     """
-    return read_typed(raw, bodies) or judge_line(raw, bodies)
+    return line_reader(bodies)(raw, GENESIS)
+
+
+def line_reader(bodies: object) -> Callable[[bytes, Sha256], Line]:
+    """`decode_line` for one ledger: of a line's bytes, and the hash that it should follow
+    (another one is for the chain to judge).
+    """
+    quick = typed_reader(bodies).read
+
+    def read(raw: bytes, prev: Sha256) -> Line:
+        return quick(raw, prev) or judge_line(raw, bodies)
+
+    return read
 
 
 def judge_line(raw: bytes, bodies: object) -> Line:

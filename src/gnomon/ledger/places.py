@@ -45,6 +45,7 @@ def _of_agent(agent: AgentPaths) -> Iterator[Place]:
         ("decision-ledger", agent.decision_ledger),
         ("artifact-ledger", agent.artifact_ledger),
         ("engagement-ledger", agent.engagement_ledger),
+        ("fitness-ledger", agent.fitness_ledger),
         ("observations", agent.observations),
         ("observations-imported", agent.observations_imported),
     )

@@ -18,10 +18,11 @@ from gnomon.ledger.bisect import (
     FileSource,
     first_line_with,
     last_border,
+    line_blocks,
     lines,
 )
 from gnomon.ledger.chain import Chain
-from gnomon.ledger.codec import decode_line, peek
+from gnomon.ledger.codec import line_reader, peek
 from gnomon.ledger.segments import Segment, segments
 
 UNTIL_THE_END = Millis(2**62)
@@ -42,7 +43,7 @@ class LedgerReader:
     def __init__(self, first: Path, name: str, bodies: object) -> None:
         self.first = first
         self.name = name
-        self._bodies = bodies
+        self._read_line = line_reader(bodies)
 
     def read(self, *, after_seq: int = 0, until: Head | None = None) -> Iterator[Line]:
         """Lines with `seq` above `after_seq`, up to a head (else to the last whole line).
@@ -66,23 +67,25 @@ class LedgerReader:
         """Lines with `since <= at < until_at`, in order of `seq`. O(log n + lines read)."""
         for span in self._ends(until):
             start = self._find(span, _at, since)
-            for line in self.walk(Span(span.segment, start, span.end), Chain.anywhere()):
-                if line.at >= until_at:
-                    break
-                yield line
+            ends = until_at == UNTIL_THE_END
+            end = span.end if ends else self._find(span, _at, until_at)
+            if start < end:
+                yield from self.walk(Span(span.segment, start, end), Chain.anywhere())
 
     def walk(self, span: Span, chain: Chain) -> Iterator[Line]:
         """Each line of a span, decoded and checked to follow. Raises LedgerCorruptError."""
         chain.begin_segment()
-        offset = span.start
+        read_line, follow = self._read_line, chain.follow
         with opened(span.segment.path, self.name) as fd:
             try:
-                for offset, raw in lines(FileSource(fd, span.end), span.start, span.end):  # noqa: B007 - for the error
-                    line = decode_line(raw, self._bodies)
-                    chain.follow(line)
-                    yield line
+                for block in line_blocks(FileSource(fd, span.end), span.start, span.end):
+                    for raw in block:
+                        line = read_line(raw, chain.sha256)
+                        follow(line)
+                        yield line
             except RecordError as error:
-                number = chain.seq + 1 if chain.seq else self._number(span.segment, offset)
+                first = not chain.seq  # then the chain does not know where it is
+                number = self._number(span.segment, span.start) if first else chain.seq + 1
                 raise self.corrupt(number, str(error.facts["reason"])) from error
 
     def find_seq(self, span: Span, seq: int) -> int:

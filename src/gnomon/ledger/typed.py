@@ -7,28 +7,43 @@ at by the fields' types. What is not evidently good here gets null, and the slow
 """
 
 import hashlib
-import operator
-import re
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
-from typing import Any, Literal, Protocol, Union, cast, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    Protocol,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import msgspec
+from msgspec.structs import asdict
 
 from gnomon.domain.canonical import DECIMALS, MAX_INTEGER, encode_normal, normal, plain
 from gnomon.domain.errors import RecordError
-from gnomon.domain.instants import Millis
 from gnomon.domain.ledgers import Line
-from gnomon.domain.records import Body
+from gnomon.domain.records import Body, Sha256
 
-_AT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", re.ASCII)
-_SHA = re.compile(r"[0-9a-f]{64}", re.ASCII)
-_PLAIN = (str, bool, type(None))
-"""Types without numbers inside."""
-_NUMBERS = (int, float)
+HEX = "0123456789abcdef"
+AT_LENGTH = len("2026-05-28T20:26:40.123Z")
+AT_MARKS = "--T::."
+"""What stands at each third place of `at` from the fifth; its digits are left to the parser."""
+_Exact = Annotated[int, msgspec.Meta(ge=-MAX_INTEGER, le=MAX_INTEGER)]
+_ExactOrNull: Any = Union[_Exact, None]
+_Number = Annotated[int, msgspec.Meta(ge=1, le=MAX_INTEGER)]
+_SMALLEST = 1e-5
+"""Below it the encoder writes an exponent, and the canonical form does not."""
+_encode = msgspec.json.Encoder(order="sorted").encode
+_PLAIN = (str, bool, type(None), Ellipsis)
+"""Types without numbers inside, and the dots of `tuple[str, ...]`."""
 
 
 class Envelope(Protocol):
@@ -40,137 +55,125 @@ class Envelope(Protocol):
     seq: int
 
 
-_ENVELOPE: list[tuple[str, type]] = [("at", str), ("prev", str), ("schema", int), ("seq", int)]
-
-
 @dataclass(frozen=True)
 class _Shape:
-    """How to take one record out of its made struct, and which fields hold numbers."""
+    """The struct made for a record, and which fields hold floats, or numbers inside."""
 
     record: type[Body]
-    names: tuple[str, ...]
-    values: Callable[[object], tuple[object, ...]]
-    numbers: tuple[str, ...]
+    made: type
+    floats: tuple[str, ...]
     nested: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class _Reader:
-    decode: Callable[[bytes], Envelope]
-    shapes: dict[type, _Shape]
+class TypedReader:
+    """Reads the lines of a ledger that holds `bodies` (a record, or a union of records)."""
 
+    def __init__(self, bodies: object) -> None:
+        records = cast("tuple[type[Body], ...]", get_args(bodies) or (bodies,))
+        shapes = [_shape(record) for record in records]
+        self._shapes = {shape.made: shape for shape in shapes}
+        decoder = msgspec.json.Decoder(cast("Any", Union[tuple(self._shapes)]))
+        self._decode: Callable[[bytes], Envelope] = decoder.decode
 
-def read_typed(raw: bytes, bodies: object) -> Line | None:
-    """The line, if it is evidently canonical and fits its record at our schema."""
-    reader = _reader(bodies)
-    try:
-        line = reader.decode(raw)
-        shape = reader.shapes[type(line)]
-        if line.schema != shape.record.SCHEMA or encode_normal(line) != raw:
+    def read(self, raw: bytes, follows: Sha256) -> Line | None:
+        """The line, if it is evidently canonical and fits its record at our schema.
+
+        `follows` is the hash that `prev` should be; it may be another, which is for the chain
+        to judge.
+        """
+        try:
+            line = self._decode(raw)
+            if _encode(line) != raw:
+                return None
+            return _built(line, self._shapes[type(line)], raw, follows)
+        except (msgspec.MsgspecError, RecordError, RecursionError, ValueError):
             return None
-        return _checked(line, shape, raw)
-    except (msgspec.MsgspecError, RecordError, RecursionError, ValueError):
-        return None
 
 
-def _checked(line: Envelope, shape: _Shape, raw: bytes) -> Line | None:
-    if not 1 <= line.seq <= MAX_INTEGER or _SHA.fullmatch(line.prev) is None:
+def _built(line: Envelope, shape: _Shape, raw: bytes, follows: Sha256) -> Line | None:
+    prev, at = line.prev, line.at
+    if prev != follows and (len(prev) != len(follows) or prev.strip(HEX)):
         return None
-    if _AT.fullmatch(line.at) is None:
+    if len(at) != AT_LENGTH or at[4:20:3] != AT_MARKS or at[-1] != "Z":
         return None
-    for name in shape.numbers:
-        if not _is_normal(getattr(line, name)):
-            return None
-    for name in shape.nested:
-        value = getattr(line, name)
-        if value is not None and encode_normal(normal(plain(value), 1)) != encode_normal(value):
-            return None
-    at = Millis(round(datetime.fromisoformat(line.at).timestamp() * 1_000))
-    body = shape.record(**dict(zip(shape.names, shape.values(line), strict=True)))
+    fields = asdict(cast("msgspec.Struct", line))
+    del fields["at"], fields["prev"], fields["schema"], fields["seq"]
+    if line.schema != shape.record.SCHEMA or not _numbers_are_normal(fields, shape):
+        return None
+    moment: Any = round(datetime.fromisoformat(at).timestamp() * 1_000)
     return Line(
         seq=line.seq,
-        at=at,
+        at=moment,
         schema=line.schema,
-        prev=line.prev,
+        prev=prev,
         sha256=hashlib.sha256(raw).hexdigest(),
-        body=body,
+        body=shape.record(**fields),
     )
 
 
-def _is_normal(number: float | None) -> bool:
-    """Whether the number is spelt as it is by `canonical`, given that it encodes back."""
-    if number is None or type(number) is int:
-        return number is None or -MAX_INTEGER <= number <= MAX_INTEGER
-    return (1e-5 <= abs(number) <= MAX_INTEGER and round(number, DECIMALS) == number) or repr(
-        number
-    ) == "0.0"
+def _numbers_are_normal(fields: dict[str, Any], shape: _Shape) -> bool:
+    """Whether all numbers are spelt as `canonical` spells them, given that they encode back.
+
+    Fields that are integers were bounded in decoding.
+    """
+    for name in shape.floats:
+        value = fields[name]
+        if value is not None and not _float_is_normal(value):
+            return False
+    for name in shape.nested:
+        value = fields[name]
+        if value is not None and encode_normal(normal(plain(value), 1)) != _encode(value):
+            return False
+    return True
+
+
+def _float_is_normal(number: float) -> bool:
+    if number:
+        return round(number, DECIMALS) == number and _SMALLEST <= abs(number) <= MAX_INTEGER
+    return repr(number) == "0.0"  # and not -0.0
 
 
 @lru_cache(maxsize=64)
-def _reader(bodies: object) -> _Reader:
-    shapes: dict[type, _Shape] = {}
-    for record in cast("tuple[type[Body], ...]", get_args(bodies) or (bodies,)):
-        made = msgspec.defstruct(
-            f"{record.__name__}Line",
-            _ENVELOPE,
-            bases=(record,),
-            kw_only=True,
-            frozen=True,
-            tag=record.kind(),
-            tag_field="kind",
-            forbid_unknown_fields=True,
-        )
-        shapes[made] = _shape(record)
-    decoder = msgspec.json.Decoder(cast("Any", Union[tuple(shapes)]))
-    return _Reader(decoder.decode, shapes)
+def typed_reader(bodies: object) -> TypedReader:
+    """The reader for a ledger's bodies; its structs are made once."""
+    return TypedReader(bodies)
 
 
 def _shape(record: type[Body]) -> _Shape:
     hints = get_type_hints(record)
     names = record.__struct_fields__
-    kinds = {name: _parts(hints[name]) for name in names}
-    return _Shape(
-        record=record,
-        names=names,
-        values=_getter(names),
-        numbers=tuple(n for n in names if _only(kinds[n], _NUMBERS) and not _only(kinds[n], ())),
-        nested=tuple(n for n in names if not _only(kinds[n], _NUMBERS)),
+    numbered = [name for name in names if not _has_no_numbers(hints[name])]
+    exact = {name: _exact(hints[name]) for name in numbered}
+    floats = tuple(name for name in numbered if hints[name] in {float, float | None})
+    fields = [(name, exact.get(name) or hints[name]) for name in names]
+    envelope = [("at", str), ("prev", str), ("schema", int), ("seq", _Number)]
+    made = msgspec.defstruct(
+        f"{record.__name__}Line",
+        fields + envelope,
+        kw_only=True,
+        frozen=True,
+        tag=record.kind(),
+        tag_field="kind",
+        forbid_unknown_fields=True,
     )
+    nested = tuple(n for n in numbered if exact[n] is None and n not in floats)
+    return _Shape(record=record, made=made, floats=floats, nested=nested)
 
 
-def _getter(names: tuple[str, ...]) -> Callable[[object], tuple[object, ...]]:
-    if len(names) > 1:
-        return operator.attrgetter(*names)
-    return lambda line: tuple(getattr(line, name) for name in names)
+def _exact(hint: Any) -> Any:
+    """The bounded type of a field that is an integer; null of any other."""
+    if hint is int:
+        return _Exact
+    return _ExactOrNull if hint == int | None else None
 
 
-def _parts(hint: Any) -> frozenset[Any]:
-    """The plain types that a field's type comes down to; itself where it does not."""
+def _has_no_numbers(hint: Any) -> bool:
+    """Whether there is nothing but texts, truths and nulls in a field of this type."""
     origin = get_origin(hint)
     if origin is Literal:
-        return (
-            frozenset({str})
-            if all(isinstance(v, str) for v in get_args(hint))
-            else frozenset({hint})
-        )
-    if origin in {Union, types.UnionType}:
-        return _united(get_args(hint))
-    if origin is tuple:
-        inner = _united(part for part in get_args(hint) if part is not Ellipsis)
-        return inner if _only(inner, ()) else frozenset({hint})
+        return all(isinstance(value, str) for value in get_args(hint))
+    if origin in {Union, types.UnionType, tuple}:
+        return all(_has_no_numbers(part) for part in get_args(hint))
     if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
-        inner = _united(get_type_hints(hint).values())
-        return inner if _only(inner, ()) else frozenset({hint})
-    return frozenset({hint})
-
-
-def _united(hints: Iterable[Any]) -> frozenset[Any]:
-    found: set[Any] = set()
-    for hint in hints:
-        found |= _parts(hint)
-    return frozenset(found)
-
-
-def _only(parts: frozenset[Any], also: tuple[type, ...]) -> bool:
-    """Whether there is nothing but texts, truths, nulls, and what is named."""
-    return all(part in _PLAIN or part in also for part in parts)
+        return all(_has_no_numbers(part) for part in get_type_hints(hint).values())
+    return hint in _PLAIN
