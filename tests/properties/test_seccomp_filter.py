@@ -13,6 +13,7 @@ from gnomon.trust.seccomp import (
     AUDIT_ARCH,
     DENIED,
     ERRNO,
+    FILE_FLAGS,
     JUMP_AT_LEAST,
     JUMP_BITS,
     JUMP_EQUAL,
@@ -189,11 +190,16 @@ def test_modes_and_times_are_changed_by_programs_behind_mounts_alone(machine: st
 
 
 @pytest.mark.parametrize("machine", MACHINES)
-def test_no_terminal_is_typed_into_and_no_connect_rides_on_a_send(machine: str) -> None:
+def test_no_terminal_is_typed_into_no_flag_set_and_no_connect_rides_on_a_send(machine: str) -> None:
     for rules in ALL:
         for number in (0x5412, 0x541C, 0x7_0000_5412):
             assert answer(machine, rules, "ioctl", 0, number) == REFUSED
         assert answer(machine, rules, "ioctl", 0, 0x5401) == ALLOW
+        for number in FILE_FLAGS:
+            assert answer(machine, rules, "ioctl", 0, number) == REFUSED
+        for command in (1024, 1026):
+            assert answer(machine, rules, "fcntl", 0, command) == REFUSED
+        assert answer(machine, rules, "fcntl", 0, 3) == ALLOW
         assert answer(machine, rules, "sendto", 0, 0, 0, 0x20000000) == REFUSED
         assert answer(machine, rules, "sendto", 0, 0, 0, 0x4000) == ALLOW
         assert answer(machine, rules, "sendmsg", 0, 0, 0x20000000) == REFUSED

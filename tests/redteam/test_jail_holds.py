@@ -19,7 +19,15 @@ with the jail all the same."""
 TOLD_DONE = {"chmod", "utime"}
 """At `partial` a tool host's programs are told that it was done, and nothing was."""
 POWERS = {
-    *("write-package", "kernel-setting", "bpf", "open-tree", "log", "capabilities"),
+    *(
+        "lease-granted",
+        "write-package",
+        "kernel-setting",
+        "bpf",
+        "open-tree",
+        "log",
+        "capabilities",
+    ),
     *("device-node", "give-away", "set-user-bit-owner"),
 }
 """What an ordinary user cannot do without any jail."""

@@ -82,7 +82,10 @@ def attacks(on: Targets) -> dict[str, Callable[[], object]]:
         "utime": lambda: os.utime(secret, (1, 1)),
         "set-attribute": lambda: os.setxattr(secret, "user.gnomon", b"x"),
         "watch": lambda: _watch(outside),
-        "watch-by-lease": lambda: _watch_by_fcntl(outside),
+        "watch-by-fcntl": lambda: _watch_by_fcntl(outside),
+        "watch-granted": lambda: _watch_by_fcntl(on.read_only),
+        "lease-granted": lambda: _lease(Path(__file__)),
+        "flag-granted": lambda: _flag(on.read_only),
         "handle": lambda: _handle(secret),
         "change-root": lambda: unless_refused(lambda: os.chroot("/gnomon/nowhere")),
         "gateway-environment": lambda: Path(f"/proc/{on.gateway}/environ").read_bytes(),
@@ -146,6 +149,25 @@ def _watch_by_fcntl(folder: str) -> None:
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         fcntl.fcntl(descriptor, F_NOTIFY, DN_MODIFY)
+    finally:
+        os.close(descriptor)
+
+
+def _lease(path: Path) -> None:
+    import fcntl
+
+    with path.open("rb") as file:
+        fcntl.fcntl(file, 1024, fcntl.F_RDLCK)
+        fcntl.fcntl(file, 1024, fcntl.F_UNLCK)
+
+
+def _flag(folder: str) -> None:
+    """Mark a folder that may only be read as one not to back up (FS_NODUMP_FL)."""
+    import fcntl
+
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.ioctl(descriptor, 0x40086602, (0x40).to_bytes(8, "little"))
     finally:
         os.close(descriptor)
 

@@ -132,10 +132,10 @@ async def launch(
     ours, theirs = socket.socketpair()
     ours.setblocking(False)
     process: Process | None = None
+    child: Child | None = None
     try:
         with theirs:
-            data = dump(plan)
-            ours.send(len(data).to_bytes(HEADER, "big") + data)
+            _hand_over(plan, ours)
             process = spawn(plan, theirs.fileno(), environment(plan, grants, extra))
         async with asyncio.timeout(START_SECONDS):
             pid = int.from_bytes(await _receive(ours, HEADER), "big")
@@ -149,19 +149,40 @@ async def launch(
         child.self_test = _fields(greeting.get("self_test"))
         return child
     except BaseException as error:
-        ours.close()
-        if process is not None:
-            process.kill()
-            await process.wait()
+        await _abandon(ours, process, child)
         if isinstance(error, PipeError | TimeoutError | OSError):
-            raise JailError(
-                f"The {plan.role} did not start: {str(error) or 'it took too long'}.",
-                next_step="See `gnomon doctor`.",
-                role=plan.role,
-                level=plan.level,
-                reason=str(error),
-            ) from error
+            raise _not_started(plan, str(error)) from error
         raise
+
+
+def _hand_over(plan: Plan, pipe: socket.socket) -> None:
+    """Write the plan before there is a reader: it fits a socket's buffer many times."""
+    data = dump(plan)
+    whole = len(data).to_bytes(HEADER, "big") + data
+    if pipe.send(whole) != len(whole):
+        raise JailError("The grant has too many paths.", role=plan.role, level=plan.level)
+
+
+async def _abandon(pipe: socket.socket, process: Process | None, child: Child | None) -> None:
+    if process is not None:
+        process.kill()
+        await process.wait()
+    if child is None:
+        pipe.close()
+        return
+    child.peer.close()
+    with contextlib.suppress(PipeError):
+        await child.reading
+
+
+def _not_started(plan: Plan, reason: str) -> JailError:
+    return JailError(
+        f"The {plan.role} did not start: {reason or 'it took too long'}.",
+        next_step="See `gnomon doctor`.",
+        role=plan.role,
+        level=plan.level,
+        reason=reason,
+    )
 
 
 def _child(plan: Plan, process: Process, peer: Peer, serve: Serve | None) -> Child:

@@ -25,7 +25,8 @@ class Resolved:
 def resolve(path: str) -> Resolved:
     """Follow every link in an absolute path. Raises OSError if it leads nowhere."""
     links: list[tuple[str, str]] = []
-    pending = os.path.normpath(path)
+    # Two leading slashes are kept by `normpath`, and are one to the kernel.
+    pending = "/" + os.path.normpath(path).lstrip("/")
     for _ in range(MAX_LINKS):
         link = _first_link(pending)
         if link is None:

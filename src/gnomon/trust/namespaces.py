@@ -17,7 +17,7 @@ NEWNS, NEWCGROUP, NEWUTS, NEWIPC = 0x00020000, 0x02000000, 0x04000000, 0x0800000
 NEWUSER, NEWPID, NEWNET = 0x10000000, 0x20000000, 0x40000000
 CLONE_PARENT = 0x8000
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC = 1, 2, 4, 8
-MS_REC, MS_SLAVE = 0x4000, 0x80000
+MS_REC, MS_PRIVATE = 0x4000, 0x40000
 
 INSIDE_ID = 1000
 """The user and group that root becomes inside. Outside, what it makes stays root's."""
@@ -53,7 +53,7 @@ def trial() -> None:
     user, group = os.geteuid(), os.getegid()
     kernel.unshare(NEWUSER | NEWNS | NEWPID | NEWIPC | NEWUTS | NEWCGROUP | NEWNET)
     _map_ids(user, group)
-    kernel.mount("none", "/", "", MS_REC | MS_SLAVE)
+    kernel.mount("none", "/", "", MS_REC | MS_PRIVATE)
     root = next(place for place in STAGING if Path(place).is_dir())
     kernel.mount("tmpfs", root, "tmpfs", MS_NOSUID | MS_NODEV, "size=1m")
 
@@ -71,7 +71,8 @@ def inside_id(outside: int) -> int:
 
 def build_root(plan: Plan) -> None:
     """Put a root of the granted paths in the place of the machine's. Raises OSError."""
-    kernel.mount("none", "/", "", MS_REC | MS_SLAVE)
+    # Private: what the machine mounts later would come in without our attributes.
+    kernel.mount("none", "/", "", MS_REC | MS_PRIVATE)
     trees = [(path, _tree(path, how)) for path, how in plan.shown]
     root = next(place for place in STAGING if Path(place).is_dir())
     kernel.mount("tmpfs", root, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755,size=1m")

@@ -142,12 +142,19 @@ def _probes(
     private: tuple[tuple[str, int], ...],
 ) -> tuple[str, ...]:
     """Paths that the gateway itself can reach and the child must not."""
-    wanted = [canary, str(Path.home()), f"/proc/{os.getpid()}/environ"]
+    wanted = [canary, _home(), f"/proc/{os.getpid()}/environ"]
     places = [path for path, _ in shown]
     hidden = [path for path, _ in private]
     return tuple(
         path for path in wanted if path and path != "/" and not _overlaps(path, places, hidden)
     )
+
+
+def _home() -> str | None:
+    try:
+        return str(Path.home())
+    except RuntimeError:
+        return None  # a user without an account and without HOME
 
 
 def _overlaps(path: str, shown: list[str], private: list[str]) -> bool:

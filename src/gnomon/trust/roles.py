@@ -41,15 +41,16 @@ class Limits:
     processes: int
 
 
-SMALL = Limits(data=512 * MIB, address_space=4 * GIB, file_size=0, descriptors=128, processes=32)
+SMALL = Limits(data=512 * MIB, address_space=4 * GIB, file_size=0, descriptors=128, processes=64)
 """An agent's loop or a job over text."""
-READER = Limits(data=2 * GIB, address_space=16 * GIB, file_size=0, descriptors=256, processes=32)
+READER = Limits(data=2 * GIB, address_space=16 * GIB, file_size=0, descriptors=256, processes=64)
 """Reads transcripts."""
 INDEXER = Limits(
-    data=2 * GIB, address_space=16 * GIB, file_size=8 * GIB, descriptors=256, processes=32
+    data=2 * GIB, address_space=16 * GIB, file_size=8 * GIB, descriptors=256, processes=512
 )
-"""Keeps a search index in the one file that it is granted (docs/adr/0503-recall-index.md)."""
-ENGINE = Limits(data=16 * GIB, address_space=None, file_size=0, descriptors=256, processes=128)
+"""Keeps a search index in the one file that it is granted (docs/adr/0503-recall-index.md). Its
+libraries may start a thread for each core."""
+ENGINE = Limits(data=16 * GIB, address_space=None, file_size=0, descriptors=256, processes=512)
 """Holds a model: weights are mapped, the context's memory is not."""
 SHOP = Limits(data=4 * GIB, address_space=None, file_size=4 * GIB, descriptors=1024, processes=512)
 """Runs other people's programs, some of which reserve address space by the terabyte."""
@@ -147,7 +148,16 @@ TABLE: tuple[RoleTrust, ...] = (
             _RUN,
             Author("observations", ("observation",)),
         ),
-        asks=("ledger.append", "state.put", "model.complete", "tool.run", "recall", "event"),
+        asks=(
+            "ledger.append",
+            "state.put",
+            "model.complete",
+            "tool.run",
+            "recall",
+            "event",
+            "surface",
+            "artifact.put",
+        ),
         answers=("tick", "turn", "stop"),
         model="asks",
         limits=SMALL,

@@ -34,7 +34,13 @@ CLONE_THREAD = 0x00010000
 CLONE_PARENT, CLONE_PTRACE, CLONE_UNTRACED = 0x00008000, 0x00002000, 0x00800000
 CLONE_NAMESPACES = 0x7E020000
 """NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET."""
-TIOCSTI, TIOCLINUX = 0x5412, 0x541C
+TERMINAL_INPUT = (0x5412, 0x541C)
+"""TIOCSTI, TIOCLINUX: typing into a terminal."""
+FILE_FLAGS = (0x40086602, 0x40046602, 0x40087602, 0x401C5820, 0x40806685)
+"""FS_IOC_SETFLAGS (and its 32-bit form), SETVERSION, FSSETXATTR, ENABLE_VERITY: they change a
+file through a descriptor that may only read, and no Landlock right covers them."""
+LEASE, NOTIFY = 1024, 1026
+"""F_SETLEASE holds up whoever opens the file; F_NOTIFY watches a folder."""
 PR_SET_PDEATHSIG = 1
 PERSONALITY_QUERY = 0xFFFFFFFF
 DONE_NOTHING = 0
@@ -150,7 +156,8 @@ def _conditions(rules: Rules) -> dict[str, Program]:
     """Calls that depend on their arguments."""
     found: dict[str, Program] = {
         "socketpair": _only(0, (AF_UNIX,)),
-        "ioctl": _not(1, (TIOCSTI, TIOCLINUX)),
+        "ioctl": _not(1, (*TERMINAL_INPUT, *FILE_FLAGS)),
+        "fcntl": _not(1, (LEASE, NOTIFY)),
         "personality": _only(0, (0, PERSONALITY_QUERY)),
         "prlimit64": _only(0, (0,)),
         "clone": _clone(rules),

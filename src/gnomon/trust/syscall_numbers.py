@@ -137,6 +137,7 @@ X86_64: dict[str, int] = {
     "vhangup": 153,
     "personality": 135,
     "ioctl": 16,
+    "fcntl": 72,
     "prctl": 157,
     "uselib": 134,
     "sysfs": 139,
@@ -270,6 +271,7 @@ AARCH64: dict[str, int] = {
     "vhangup": 58,
     "personality": 92,
     "ioctl": 29,
+    "fcntl": 25,
     "prctl": 167,
     "vmsplice": 75,
 }
