@@ -10,7 +10,7 @@ from gnomon.domain.records_observe import ModelTokens
 from gnomon.observe.corrections import Situation, correcting_rule, own_words
 from gnomon.observe.families import family, is_rejection, words_of_rejection
 from gnomon.observe.identity import ENTRY, Owners, Recent, compacted, digest, key
-from gnomon.observe.prices import Price, PriceList
+from gnomon.observe.price_list import Price, PriceList
 from gnomon.observe.procedure import MOST_STEPS, appended, program, step
 from gnomon.observe.transcripts.events import Answer
 from gnomon.observe.transcripts.lines import RawLine, head_of, trimmed

@@ -5,7 +5,7 @@ from typing import Any
 from gnomon.domain.instants import HOUR, MINUTE, Millis, iso, parse_iso
 from gnomon.domain.records_observe import Failure, ImportedSession, ModelTokens, Observation
 from gnomon.domain.views import Report
-from gnomon.observe.prices import Price, PriceList
+from gnomon.observe.price_list import Price, PriceList
 from gnomon.observe.report import report, resume, shareable
 
 START = parse_iso("2026-03-01T09:00:00Z")

@@ -292,8 +292,10 @@ def test_what_names_no_session_belongs_to_the_one_before_or_to_the_file() -> Non
     folded = fold()
     folded.take(UserTurn(at=at(1), session=None, id="a", text="x", line=1))
     folded.take(UserTurn(at=at(2), session="named", id="b", text="y", line=2))
+    folded.take(UserTurn(at=at(3), session=None, id="c", text="z", line=3))
     folded.end()
-    assert {each.observation.session for each in folded.turns()} == {"stem", "named"}
+    told = sorted((each.observation.task, each.observation.session) for each in folded.turns())
+    assert told == [("x", "stem"), ("y", "named"), ("z", "named")]
 
 
 def test_everything_that_a_file_can_grow_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,7 +26,7 @@ from gnomon.domain.views import (
     Source,
 )
 from gnomon.observe.corrections import own_words
-from gnomon.observe.prices import PriceList
+from gnomon.observe.price_list import PriceList
 from gnomon.observe.procedure import MOST_STEPS
 from gnomon.observe.wording import groups
 

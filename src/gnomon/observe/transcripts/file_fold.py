@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from gnomon.domain.instants import Millis
 from gnomon.domain.plain_text import clean, one_line
 from gnomon.domain.records_observe import ImportedSession, Observation
 from gnomon.domain.views import TokenCounts
@@ -321,9 +320,6 @@ class FileFold:
 
     def folds(self) -> tuple[SessionFold, ...]:
         return tuple(self._sessions.values())
-
-    def first_and_last(self) -> tuple[Millis | None, Millis | None]:
-        return self.span.first, self.span.last
 
 
 def _name(model: str | None) -> str | None:
