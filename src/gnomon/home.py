@@ -88,8 +88,22 @@ class AgentPaths:
         return self.kernel / "engagement-ledger.jsonl"
 
     @property
+    def fitness_ledger(self) -> Path:
+        return self.kernel / "fitness-ledger.jsonl"
+
+    @property
+    def fitness_config(self) -> Path:
+        """The operator's; no role can write it."""
+        return self.kernel / "fitness-config.json"
+
+    @property
     def artifacts(self) -> Path:
         return self.kernel / "artifacts"
+
+    @property
+    def surfaces(self) -> Path:
+        """What each surface said, by its hash, and the operator's own wordings of it."""
+        return self.state / "surfaces"
 
     @property
     def scaffold(self) -> Path:

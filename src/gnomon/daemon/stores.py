@@ -152,6 +152,7 @@ def open_stores(
             "decision-ledger": of_agent(agent.decision_ledger, "decision-ledger"),
             "artifact-ledger": of_agent(agent.artifact_ledger, "artifact-ledger"),
             "engagement-ledger": of_agent(agent.engagement_ledger, "engagement-ledger"),
+            "fitness-ledger": of_agent(agent.fitness_ledger, "fitness-ledger"),
             "observations": of_agent(agent.observations, "observations"),
             "observations-imported": of_agent(agent.observations_imported, "observations-imported"),
         },

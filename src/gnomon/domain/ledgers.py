@@ -21,7 +21,7 @@ from gnomon.domain.records import (
     TurnUndone,
 )
 from gnomon.domain.records_observe import ImportedSession, Observation
-from gnomon.domain.records_referee import EngagementBody
+from gnomon.domain.records_referee import EngagementBody, FitnessBody
 
 GENESIS: Sha256 = "0" * 64
 """`prev` of a ledger's first line."""
@@ -30,6 +30,7 @@ LedgerName = Literal[
     "decision-ledger",
     "artifact-ledger",
     "engagement-ledger",
+    "fitness-ledger",
     "spend-ledger",
     "observations",
     "observations-imported",
@@ -43,6 +44,7 @@ BODIES: dict[LedgerName, object] = {
     "decision-ledger": DecisionBody,
     "artifact-ledger": ArtifactMade,
     "engagement-ledger": EngagementBody,
+    "fitness-ledger": FitnessBody,
     "spend-ledger": Spend,
     "observations": Observation,
     "observations-imported": Observation | ImportedSession,
