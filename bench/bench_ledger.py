@@ -179,7 +179,7 @@ def _read(folder: Path, size: int) -> _Read:
     _write_lines(path, size)
     since = Millis(BEGIN + (size - WINDOW) * STEP)
     ours, floor = list[float](), list[float]()
-    for _ in range(9):
+    for _ in range(25):
         ours.append(_timed(functools.partial(_aggregate, path, since)))
         floor.append(_timed(functools.partial(_bare_aggregate, path, since)))
     path.unlink()

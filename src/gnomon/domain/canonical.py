@@ -22,6 +22,7 @@ MAX_DEPTH = 64
 _EXPONENT_BELOW = 1e-5
 """The encoder writes smaller floats with an exponent; they are spelled out instead."""
 
+_CONSTANTS = frozenset({bool, type(None)})
 _encoder = msgspec.json.Encoder(order="sorted")
 _decoder = msgspec.json.Decoder()
 
@@ -81,12 +82,19 @@ def _object(value: Mapping[str, Json], depth: int) -> dict[str, object]:
     for name in value:
         if not name.isascii():
             raise unfit(f"the name {name!r} is not ASCII")
-    # The second test repeats what `normal` would do: most values are plain text, and every
-    # line that is read passes here.
-    return {
-        name: item if type(item) is str and item.isascii() else normal(item, depth)
-        for name, item in value.items()
-    }
+    # Most values are short texts, numbers and null, and every line that is written passes
+    # here: they are looked at in place, and only the others in a call of their own.
+    result: dict[str, object] = dict(value)
+    for name, item in value.items():
+        if type(item) is str:
+            is_normal = item.isascii()
+        elif type(item) is int:
+            is_normal = -MAX_INTEGER <= item <= MAX_INTEGER
+        else:
+            is_normal = type(item) in _CONSTANTS
+        if not is_normal:
+            result[name] = normal(item, depth)
+    return result
 
 
 def _list(value: Sequence[Json], depth: int) -> list[object]:

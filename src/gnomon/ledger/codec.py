@@ -38,6 +38,7 @@ class Key(msgspec.Struct, frozen=True):
     at: str
 
 
+_iso = lru_cache(maxsize=8)(iso)  # lines that share a write share their time
 _key_decoder = msgspec.json.Decoder(Key)
 
 
@@ -53,7 +54,7 @@ def prepare(body: Body) -> dict[str, object]:
 
 def seal(fields: dict[str, object], seq: int, at: Millis, prev: Sha256) -> bytes:
     """The line's bytes without a newline. Raises RecordError when it exceeds MAX_LINE."""
-    raw = encode_normal(fields | {"seq": seq, "at": iso(at), "prev": prev})
+    raw = encode_normal(fields | {"seq": seq, "at": _iso(at), "prev": prev})
     if len(raw) > MAX_LINE:
         raise bad(f"the line has {len(raw)} bytes, more than {MAX_LINE}")
     return raw
