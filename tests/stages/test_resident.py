@@ -30,9 +30,12 @@ from gnomon.domain.records import (
     ExecutiveAttempt,
     ModeChanged,
     Reflection,
+    RunClosed,
+    RunOpened,
     SkipReason,
     Started,
     Stopped,
+    SurfaceDecided,
     Tick,
 )
 from gnomon.resident import state
@@ -454,30 +457,187 @@ async def test_a_ledger_that_refuses_ends_the_tick_with_its_error() -> None:
 # --- the executive ------------------------------------------------------------------------------
 
 
-async def test_attempts_are_lines_in_mode_full_and_honest_about_running_nothing() -> None:
-    same = thought(1, next_step="a", last_conclusion="x")
-    other = thought(1, next_step="b", last_conclusion="y")
+def document(*points: str, kind: str = "research-brief") -> str:
+    listed = "".join(f'\n  - "{point}"' for point in points) or " []"
+    return (
+        f'---\nkind: {kind}\ntitle: "item1"\nsummary: "What was found."\n'
+        f"points:{listed}\nsources: []\n---\n# Found\n\nText."
+    )
+
+
+def attempts_of(gateway: FakeGateway) -> list[ExecutiveAttempt]:
+    return [body for body in gateway.decisions() if isinstance(body, ExecutiveAttempt)]
+
+
+async def test_work_in_mode_full_leaves_a_document_and_shows_it() -> None:
+    gateway = FakeGateway(ScriptedModel([thought(1), document("one")]), mode="full")
+    await gateway.start()
+    await gateway.tick()
+    await gateway.stop()
+    (attempt,) = attempts_of(gateway)
+    assert (attempt.outcome, attempt.artifact) == ("produced", "research-brief-item1@v1")
+    (shown,) = gateway.surfaces
+    assert (shown.kind, shown.title, shown.body) == ("artifact", "item1", "What was found.")
+    assert (shown.artifact, shown.origin) == ("research-brief-item1@v1", "model")
+    (line,) = [body for body in gateway.decisions() if isinstance(body, SurfaceDecided)]
+    assert (line.surface_kind, line.suppressed) == ("artifact", False)
+    assert kinds(gateway) == [
+        "started", "tick", "reflection", "executive-attempt", "surface", "stopped",
+    ]  # fmt: skip
+
+
+async def test_work_has_its_own_purpose_tools_prompt_and_log() -> None:
+    gateway = FakeGateway(ScriptedModel([thought(1), document("one")]), mode="full")
+    await gateway.start()
+    await gateway.tick()
+    await gateway.stop()
+    run, request = gateway.requests[1]
+    assert run is not None
+    assert request.purpose == "executive"
+    assert {tool.name for tool in request.tools} == {"read", "list", "search", "recall"}
+    assert request.prompt.startswith("executive-prompt@production#")
+    assert "research-brief" in request.messages[1].content
+    assert "{" not in request.messages[1].content
+    opened, *_, closed = [line.body for line in gateway.run_lines(run)]
+    assert isinstance(opened, RunOpened)
+    assert opened.session is None
+    assert isinstance(closed, RunClosed)
+    assert closed.reason == "done"
+
+
+async def test_a_document_that_does_not_fit_is_asked_for_once_more() -> None:
     gateway = FakeGateway(
-        ScriptedModel([same, other, thought(2, desired_action="rest")]), mode="full"
+        ScriptedModel([thought(1), "no frontmatter", document("one")]), mode="full"
     )
     await gateway.start()
-    for _ in range(3):
-        await gateway.tick()
+    await gateway.tick()
     await gateway.stop()
-    attempts = [body for body in gateway.decisions() if isinstance(body, ExecutiveAttempt)]
-    assert [a.outcome for a in attempts] == ["no-progress", "no-progress"]
-    assert {a.artifact for a in attempts} == {None}
+    assert [a.outcome for a in attempts_of(gateway)] == ["produced"]
+    assert "the first line must be ---" in gateway.requests[2][1].messages[-1].content
+
+
+async def test_a_document_that_never_fits_is_an_error_and_nothing_is_kept() -> None:
+    gateway = FakeGateway(ScriptedModel([thought(1), "no", "no again"]), mode="full")
+    await gateway.start()
+    await gateway.tick()
+    await gateway.stop()
+    (attempt,) = attempts_of(gateway)
+    assert (attempt.outcome, attempt.artifact) == ("error", None)
+    assert gateway.artifacts == gateway.surfaces == []
+    (noted,) = [body for body in gateway.decisions() if isinstance(body, ErrorNoted)]
+    assert (noted.code, noted.where) == ("invalid-output", "executive")
+
+
+async def test_a_document_without_news_is_kept_and_not_shown() -> None:
+    again = thought(1, next_step="another", last_conclusion="y", problem_statement="p")
+    gateway = FakeGateway(
+        ScriptedModel([thought(1), document("one"), again, document("One!")]), mode="full"
+    )
+    await gateway.start()
+    await gateway.tick()
+    await gateway.tick()
+    await gateway.stop()
+    assert [a.outcome for a in attempts_of(gateway)] == ["produced", "no-progress"]
+    assert len(gateway.artifacts) == 2
+    assert len(gateway.surfaces) == 1
+
+
+async def test_a_budget_that_ends_mid_work_ends_the_attempt_and_not_the_tick() -> None:
+    gateway = FakeGateway(
+        ScriptedModel(
+            [thought(1), BudgetError("no", bound="usd"), thought(2, desired_action="rest")]
+        ),
+        mode="full",
+    )
+    await gateway.start()
+    assert (await gateway.tick()).reflected
+    assert (await gateway.tick()).reflected
+    await gateway.stop()
+    assert [a.outcome for a in attempts_of(gateway)] == ["error"]
+
+
+async def test_work_gives_way_to_a_turn_and_is_begun_anew() -> None:
+    gateway = FakeGateway(
+        ScriptedModel([thought(1), hangs, "Here I am.", document("one")]), mode="full"
+    )
+    await gateway.start()
+    ticking = asyncio.create_task(gateway.tick())
+    await until(lambda: len(gateway.requests) == 2)
+    reply = await gateway.turn("are you there?")
+    assert reply.reply == "Here I am."
+    await ticking
+    await gateway.stop()
+    assert [a.outcome for a in attempts_of(gateway)] == ["produced"]
+    purposes = [request.purpose for _, request in gateway.requests]
+    assert purposes == ["reflection", "executive", "chat", "executive"]
 
 
 async def test_the_same_attempt_again_is_a_cooldown_also_in_the_next_life() -> None:
     first = thought(1, problem_statement="p", last_conclusion="x")
     again = thought(1, problem_statement="p", last_conclusion="y")
-    gateway = FakeGateway(ScriptedModel([first, again]), mode="full")
+    gateway = FakeGateway(ScriptedModel([first, document("one"), again]), mode="full")
     await gateway.start()
     await gateway.tick()
     await gateway.stop()
     await gateway.start()
     await gateway.tick()
     await gateway.stop()
-    attempts = [body for body in gateway.decisions() if isinstance(body, ExecutiveAttempt)]
-    assert [a.outcome for a in attempts] == ["no-progress", "cooldown"]
+    assert [a.outcome for a in attempts_of(gateway)] == ["produced", "cooldown"]
+
+
+# --- what a reflection says ----------------------------------------------------------------------
+
+
+def concern(number: int, **changes: object) -> str:
+    item = {"title": f"item{number}", "source": "concern", "rationale": "r"}
+    return thought(number, active_item=item, desired_action="rest", **changes)
+
+
+async def test_a_concern_is_told_once_and_the_line_follows_the_surface() -> None:
+    gateway = FakeGateway(ScriptedModel([concern(1), concern(1, summary="other")]))
+    await gateway.start()
+    await gateway.tick()
+    await gateway.tick()
+    await gateway.stop()
+    (shown,) = gateway.surfaces
+    assert (shown.kind, shown.title, shown.body) == ("notification", "item1", "summary\n\nstep 1")
+    assert shown.dedupe_key == "reflection:item1"
+    assert kinds(gateway).count("surface") == 1
+
+
+async def test_what_is_suppressed_says_so_on_the_line() -> None:
+    gateway = FakeGateway(ScriptedModel([concern(1)]))
+    gateway.old_news.add("reflection:item1")
+    await gateway.start()
+    await gateway.tick()
+    await gateway.stop()
+    (line,) = [body for body in gateway.decisions() if isinstance(body, SurfaceDecided)]
+    assert line.suppressed
+
+
+@pytest.mark.parametrize("mode", ["off", "shadow"])
+async def test_nothing_leaves_in_a_mode_that_does_not_speak(mode: str) -> None:
+    gateway = FakeGateway(ScriptedModel([concern(1)]), mode=mode)  # type: ignore[arg-type]
+    await gateway.start()
+    await gateway.tick()
+    await gateway.stop()
+    assert gateway.surfaces == []
+    assert "surface" not in kinds(gateway)
+
+
+async def test_nothing_leaves_that_rests_on_the_demo_model() -> None:
+    gateway = FakeGateway(ScriptedModel([concern(1)]), kind="demo", mode="full")
+    await gateway.start()
+    await gateway.tick()
+    await gateway.stop()
+    assert gateway.surfaces == []
+
+
+async def test_a_surface_that_is_refused_ends_no_tick() -> None:
+    gateway = FakeGateway(ScriptedModel([concern(1)]))
+    gateway.refuses_surfaces = True
+    await gateway.start()
+    assert (await gateway.tick()).reflected
+    await gateway.stop()
+    (noted,) = [body for body in gateway.decisions() if isinstance(body, ErrorNoted)]
+    assert noted.where == "surface"

@@ -1,10 +1,10 @@
-"""The executive's attempts: which, when, and how they end in this part."""
+"""The executive's attempts: which, when, and what cools down."""
 
 import pytest
 
 from gnomon.domain.instants import MINUTE, Millis
 from gnomon.domain.records import DesiredAction
-from gnomon.resident.executive import KINDS, Attempted, decide
+from gnomon.resident.executive import KINDS, Attempted, Work, decide
 from gnomon.resident.reflection import Item, ReflectionOutput
 
 NOW = Millis(1_780_000_000_000)
@@ -39,13 +39,11 @@ def said(focus: str = "focus", **changes: object) -> ReflectionOutput:
 def test_each_action_asks_for_its_kind_of_work(action: DesiredAction, kind: str) -> None:
     decision = decide("full", action, said(), (), NOW)
     assert decision is not None
-    attempt = decision.attempt
-    assert (attempt.action_kind, attempt.title, attempt.query) == (
-        kind,
-        "the title",
-        "the question",
-    )
-    assert (attempt.outcome, attempt.artifact) == ("no-progress", None)
+    assert decision.work == Work(kind, "the title", "the question")
+    assert not decision.cools
+    line = decision.work.attempt("produced", "a@v1")
+    assert (line.action_kind, line.title, line.query) == (kind, "the title", "the question")
+    assert (line.outcome, line.artifact) == ("produced", "a@v1")
 
 
 @pytest.mark.parametrize("action", ["rest", "hold"])
@@ -66,10 +64,8 @@ def test_the_same_work_within_20_minutes_is_a_cooldown_that_does_not_renew_itsel
         decision = decide("full", "research", said(), remembered, Millis(NOW + minute * MINUTE))
         assert decision is not None
         remembered = decision.remembered
-        outcomes.append(decision.attempt.outcome)
-    assert outcomes == [
-        "no-progress", "cooldown", "cooldown", "no-progress", "cooldown", "no-progress",
-    ]  # fmt: skip
+        outcomes.append(decision.cools)
+    assert outcomes == [False, True, True, False, True, False]
     assert len(remembered) == 1
 
 
@@ -83,7 +79,7 @@ def test_other_kinds_titles_and_queries_do_not_cool_each_other_down() -> None:
     ):
         decision = decide("full", action, output, first.remembered, NOW)  # type: ignore[arg-type]
         assert decision is not None
-        assert decision.attempt.outcome == "no-progress"
+        assert not decision.cools
         assert len(decision.remembered) == 2
 
 
@@ -92,15 +88,15 @@ def test_a_clock_set_back_forgets_attempts_that_lie_ahead() -> None:
                        at=NOW + MINUTE),)  # fmt: skip
     decision = decide("full", "research", said(), ahead, NOW)
     assert decision is not None
-    assert decision.attempt.outcome == "no-progress"
+    assert not decision.cools
 
 
 def test_title_and_query_fall_back_to_what_was_said() -> None:
     bare = said(active_item=None, problem_statement=None, thread_title="thread", next_step="step")
     decision = decide("full", "plan", bare, (), NOW)
     assert decision is not None
-    assert (decision.attempt.title, decision.attempt.query) == ("thread", "step")
+    assert (decision.work.title, decision.work.query) == ("thread", "step")
     barest = said(active_item=None, problem_statement=None)
     decision = decide("full", "plan", barest, (), NOW)
     assert decision is not None
-    assert (decision.attempt.title, decision.attempt.query) == ("focus", "focus")
+    assert (decision.work.title, decision.work.query) == ("focus", "focus")

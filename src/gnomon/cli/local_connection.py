@@ -58,15 +58,17 @@ class LocalConnection:
             await self._closing.wait()
 
     async def _call(self, ask: Ask[R], arguments: Fields, on_part: OnPart | None) -> R:
+        from gnomon.gateway.door import Door, entered
         from gnomon.gateway.request import arguments_of_fields
 
         try:
             operation = self._operations[ask.name]
         except KeyError:
             raise UsageError(f"This Gnomon does not know {ask.name}.") from None
-        return await operation.run(
-            arguments_of_fields(operation, arguments), on_part or (lambda _: None)
-        )
+        with entered(Door("operator", "cli")):
+            return await operation.run(
+                arguments_of_fields(operation, arguments), on_part or (lambda _: None)
+            )
 
     async def _end(self) -> None:
         if self._owner is not None:

@@ -17,6 +17,12 @@ from gnomon.domain.messages import ModelReply, ModelRequest, ToolCall
 from gnomon.domain.policy import Role
 from gnomon.domain.records import Body
 from gnomon.domain.views import Source
+from gnomon.resident.protocol import (
+    ArtifactArguments,
+    ArtifactReply,
+    SurfaceArguments,
+    SurfaceReply,
+)
 from gnomon.trust.roles import check_append, check_op
 
 T = TypeVar("T")
@@ -74,6 +80,10 @@ class Services(Protocol):
 
     def publish(self, event: Event) -> None: ...
 
+    async def surface(self, role: Role, asked: SurfaceArguments) -> SurfaceReply: ...
+
+    async def put_artifact(self, asked: ArtifactArguments) -> ArtifactReply: ...
+
 
 class ChildRequests:
     """Answers the requests of one child, which has one role for its whole life."""
@@ -88,6 +98,8 @@ class ChildRequests:
             "tool.run": self._run_tool,
             "recall": self._recall,
             "event": self._event,
+            "surface": self._surface,
+            "artifact.put": self._put_artifact,
         }
 
     async def __call__(self, op: str, args: Fields, send_part: SendPart) -> Json:
@@ -129,6 +141,14 @@ class ChildRequests:
     async def _event(self, args: Fields, _: SendPart) -> Json:
         self._services.publish(_decode(args, EventArguments).event)
         return {}
+
+    async def _surface(self, args: Fields, _: SendPart) -> Json:
+        asked = _decode(args, SurfaceArguments)
+        return msgspec.to_builtins(await self._services.surface(self._role, asked))
+
+    async def _put_artifact(self, args: Fields, _: SendPart) -> Json:
+        asked = _decode(args, ArtifactArguments)
+        return msgspec.to_builtins(await self._services.put_artifact(asked))
 
 
 def body_of(name: LedgerName, kind: str, fields: Fields) -> Body:

@@ -20,9 +20,10 @@ from gnomon.brokers.tool_hosts import Host as ToolHost
 from gnomon.brokers.tool_hosts import ToolHosts
 from gnomon.brokers.tool_jail import start_tool_host
 from gnomon.config import Config
+from gnomon.daemon.artifacts import Artifacts
 from gnomon.daemon.background import Background
 from gnomon.daemon.child_requests import ChildRequests
-from gnomon.daemon.create import ensure_home, ensure_manifest
+from gnomon.daemon.create import ensure_home, ensure_manifest, executive_manifest
 from gnomon.daemon.history import History
 from gnomon.daemon.memo import Memo
 from gnomon.daemon.models_in_force import ModelsInForce
@@ -32,13 +33,16 @@ from gnomon.daemon.residency import Residency
 from gnomon.daemon.resident_world import ResidentWorld
 from gnomon.daemon.self_state import SelfStateFile
 from gnomon.daemon.services import ChildServices
+from gnomon.daemon.speech import Speech
 from gnomon.daemon.stores import Stores, open_stores
+from gnomon.daemon.surfaces import OpenGate, Surfaces
 from gnomon.daemon.tallies import Tallies
 from gnomon.daemon.turns import Turns
 from gnomon.domain.errors import GnomonError
 from gnomon.domain.instants import MINUTE, iso
 from gnomon.domain.manifest import Manifest
 from gnomon.domain.records import Spend
+from gnomon.domain.records_referee import SurfaceEmitted
 from gnomon.gateway.stream import Stream
 from gnomon.home import AgentPaths, Home
 from gnomon.scaffold.defaults import packaged_defaults
@@ -61,6 +65,7 @@ class Core:
     platform: Platform
     config: Config
     manifest: Manifest
+    executive: Manifest
     stores: Stores
     memo: Memo
     stream: Stream
@@ -77,6 +82,8 @@ class Core:
     residency: Residency = field(init=False)
     world: ResidentWorld = field(init=False)
     services: ChildServices = field(init=False)
+    surfaces: Surfaces = field(init=False)
+    artifacts: Artifacts = field(init=False)
 
     def __post_init__(self) -> None:
         platform, config = self.platform, self.config
@@ -109,6 +116,10 @@ class Core:
             self._start_resident, platform.clock.monotonic, self._resident_failed
         )
         self.turns = Turns(self.stores, platform.ids, self.residency.ask)
+        self.surfaces = Surfaces(self.stores, platform.disk, OpenGate(), self._show)
+        self.artifacts = Artifacts(
+            self.stores, platform.disk, lambda: self.presence.is_here(platform.clock.wall())
+        )
         self.services = ChildServices(
             stores=self.stores,
             broker=self.broker,
@@ -118,6 +129,13 @@ class Core:
             put_self_state=self.self_state.put,
             publish_event=lambda event: self.stream.publish("event", event),
             appended=lambda name, body, ack: None,
+            speech=Speech(
+                surfaces=self.surfaces,
+                mode=lambda: self.world.effective_mode,
+                is_paused=lambda: self.memo.facts_paused(platform.clock.wall()),
+                scaffold_version=self._scaffold_version,
+            ),
+            artifacts=self.artifacts,
         )
         self.world = ResidentWorld(
             config=config,
@@ -135,6 +153,7 @@ class Core:
             power_bound=platform.power_bound,
             say=self.say_status,
             manifest=self.manifest,
+            executive=self.executive,
         )
 
     # --- presence and pause --------------------------------------------------------------------
@@ -156,11 +175,20 @@ class Core:
     def say_status(self) -> None:
         self.stream.publish("status", {"ticks": self.tallies.decisions.ticks})
 
+    def _scaffold_version(self) -> str:
+        return self.world.scaffold_version()
+
+    def _show(self, mode: str, surface: SurfaceEmitted) -> None:
+        told = {"surface_id": surface.surface_id, "kind": surface.surface_kind, "mode": mode}
+        self.stream.publish("inbox", told)
+
     # --- what the parts call back --------------------------------------------------------------
 
-    def _grant(self, agent: str) -> ToolGrant:
+    def _grant(self, manifest: str) -> ToolGrant:
+        """What a turn's tools may do, or background work's, which only looks."""
+        granted = self.manifest if manifest == "resident" else self.executive
         return ToolGrant(
-            tools=frozenset(self.manifest.tools),
+            tools=frozenset(granted.tools),
             workspace=self.agent.workspace,
             folders=self.folders.in_force(),
         )
@@ -216,6 +244,7 @@ async def open_core(home: Home, agent_id: str, platform: Platform) -> AsyncGener
             platform=platform,
             config=config,
             manifest=ensure_manifest(agent),
+            executive=executive_manifest(),
             stores=stores,
             memo=memo,
             stream=Stream(clock.wall),

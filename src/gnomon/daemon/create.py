@@ -105,6 +105,12 @@ def ensure_manifest(agent: AgentPaths) -> Manifest:
         ) from error
 
 
+def executive_manifest() -> Manifest:
+    """The packaged manifest of background work: what it may use is not the home's to widen."""
+    packaged = files("gnomon.data").joinpath("manifests", "executive.yaml").read_bytes()
+    return msgspec.yaml.decode(packaged, type=Manifest)
+
+
 def is_simulated(home: Home) -> bool:
     found = _read_format(home)
     return found is not None and found.simulated
@@ -121,6 +127,7 @@ def _folders(home: Home, agent: AgentPaths) -> list[Path]:
         agent.memory,
         agent.skills,
         agent.state,
+        agent.surfaces,
         agent.kernel,
         agent.artifacts,
         agent.scaffold,

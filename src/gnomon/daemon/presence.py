@@ -9,18 +9,34 @@ from typing import Literal
 
 import msgspec
 
-from gnomon.domain.instants import MINUTE, Millis
+from gnomon.domain.instants import MINUTE, SECOND, Millis
 
 Sign = Literal["up", "chat", "inbox", "dashboard", "other-agent", "command"]
+
+
+MESSAGE_IS_FRESH = 2 * MINUTE
+SIGN_IS_FRESH = 90 * SECOND
 
 
 class Presence(msgspec.Struct, frozen=True, kw_only=True):
     last_at: Millis
     last_sign: Sign
+    last_message_at: Millis | None = None
 
     def seen(self, now: Millis, sign: Sign) -> "Presence":
         """A newer sign replaces an older one; a clock that went back does not."""
-        return self if now < self.last_at else Presence(last_at=now, last_sign=sign)
+        if now < self.last_at:
+            return self
+        message = now if sign == "chat" else self.last_message_at
+        return Presence(last_at=now, last_sign=sign, last_message_at=message)
+
+    def is_here(self, now: Millis) -> bool:
+        """Whether something may interrupt: a message within 2 minutes, or any sign within 90 s
+        (page 5).
+        """
+        message = self.last_message_at
+        spoke = message is not None and 0 <= now - message <= MESSAGE_IS_FRESH
+        return spoke or 0 <= now - self.last_at <= SIGN_IS_FRESH
 
     def is_near(self, now: Millis, idle_minutes: int) -> bool:
         """Whether the operator was here within `idle_minutes`; 0 turns the gate off."""

@@ -42,6 +42,7 @@ class ResidentWorld:
     power_bound: Callable[[], bool]
     say: Callable[[], None]
     manifest: Manifest
+    executive: Manifest
     last_scaffold: ScaffoldState | None = None
     handed_version: str | None = None
     last_fingerprint: tuple[object, ...] | None = None
@@ -125,6 +126,14 @@ class ResidentWorld:
     def effective_mode(self) -> Mode:
         return effective_mode(self.mode, self.broker.in_force.kind)
 
+    def scaffold_version(self) -> str:
+        """The version in force: the one that the resident was handed. Where none ever was, the
+        one that the folder holds now.
+        """
+        if self.handed_version is None:
+            return self.look_at_scaffold(self.stores.clock.wall()).version
+        return self.handed_version
+
     def spawn_argument(self, now: Millis, self_state: Json, reflections: int) -> Fields:
         """What a new life is told. The scaffold that it is handed counts as handed."""
         scaffold = self.look_at_scaffold(now)
@@ -137,6 +146,7 @@ class ResidentWorld:
             effective_mode=self.effective_mode,
             model=ModelFacts(name=model.name, kind=model.kind),
             manifest=self.manifest,
+            executive=self.executive,
             autonomy=self.config.improve.autonomy,
             scaffold=_text(scaffold),
             now=now,

@@ -7,6 +7,8 @@ import msgspec
 
 from gnomon.brokers.model import ModelBroker
 from gnomon.brokers.tool import ToolBroker
+from gnomon.daemon.artifacts import Artifacts
+from gnomon.daemon.speech import Speech
 from gnomon.daemon.stores import Stores
 from gnomon.daemon.turns import Turns
 from gnomon.domain.errors import RecordError, TrustError
@@ -17,6 +19,12 @@ from gnomon.domain.messages import ModelReply, ModelRequest, ToolCall
 from gnomon.domain.policy import Role
 from gnomon.domain.records import Body, RunClosed, RunOpened, Spend, Turn
 from gnomon.domain.views import Source
+from gnomon.resident.protocol import (
+    ArtifactArguments,
+    ArtifactReply,
+    SurfaceArguments,
+    SurfaceReply,
+)
 
 BACKGROUND_PURPOSES = frozenset({"reflection", "executive"})
 """What a resident may say that a call is for, outside a turn; all of them are background."""
@@ -42,6 +50,8 @@ class ChildServices:
     put_self_state: Callable[[Json], None]
     publish_event: Callable[[Event], None]
     appended: Callable[[LedgerName, Body, Ack], None]
+    speech: Speech
+    artifacts: Artifacts
     runs: dict[str, Run] = field(default_factory=dict[str, Run])
 
     async def append(
@@ -106,7 +116,8 @@ class ChildServices:
     async def run_tool(self, role: Role, run: str, call: ToolCall) -> tuple[str, str | None]:
         if run not in self.runs:
             raise TrustError("Tools run within a run that is under way.", role=role, run=run)
-        outcome = await self.tools.run(role, run, self.stores.agent.agent, call)
+        chats = self.runs[run].chat and self.turns.in_flight > 0
+        outcome = await self.tools.run(role, run, "resident" if chats else "executive", call)
         return outcome.text, outcome.error
 
     async def recall(self, query: str, limit: int) -> tuple[Source, ...]:
@@ -114,3 +125,18 @@ class ChildServices:
 
     def publish(self, event: Event) -> None:
         self.publish_event(event)
+
+    async def surface(self, role: Role, asked: SurfaceArguments) -> SurfaceReply:
+        """Bring what a child has to say. Whose words they are is not the child's to say: they
+        rest on the model.
+        """
+        if asked.origin != "model":
+            raise TrustError(f"What {role} shows rests on the model.", role=role, op="surface")
+        if asked.artifact is not None and not self.artifacts.exists(asked.artifact):
+            raise RecordError("There is no such artifact.", kind="surface", reason="artifact")
+        return await self.speech.say(asked)
+
+    async def put_artifact(self, asked: ArtifactArguments) -> ArtifactReply:
+        if not self.speech.acts:
+            raise TrustError("No artifact is made in this mode.", role="resident")
+        return await self.artifacts.put(asked)

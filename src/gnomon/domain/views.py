@@ -9,7 +9,8 @@ import msgspec
 
 from gnomon.domain.json_value import Fields
 from gnomon.domain.policy import Autonomy
-from gnomon.domain.records import Mode
+from gnomon.domain.records import Mode, Origin, SurfaceKind
+from gnomon.domain.records_referee import OutcomeKind, OutcomeSource
 
 JailLevel = Literal["full", "partial", "none"]
 ModelKind = Literal["none", "demo", "local", "remote"]
@@ -278,6 +279,49 @@ class Done(View, frozen=True):
     """An act was carried out; `detail` says what changed."""
 
     detail: str
+
+
+class InboxItem(View, frozen=True):
+    """Something that was brought to the operator. `outcome` and `source` are null while it is
+    open. `open_until` is when it would be let pass if the machine stays awake; null once that
+    is past or nothing can change it any more. `body` is given where one item is shown.
+    """
+
+    surface_id: str
+    kind: SurfaceKind
+    title: str
+    emitted_at: str
+    scaffold_version: str
+    origin: Origin
+    outcome: OutcomeKind | None
+    source: OutcomeSource | None
+    open_until: str | None
+    synthetic: bool = False
+    artifact: str | None = None
+    body: str | None = None
+
+
+class InboxShown(View, frozen=True):
+    """One item with its text. `edited` is the operator's own wording of it, where there is one;
+    `fault` says why the text is not what was shown, or is not there.
+    """
+
+    item: InboxItem
+    edited: str | None = None
+    fault: str | None = None
+
+
+class Emitted(View, frozen=True):
+    """A surface that was brought to the operator."""
+
+    surface_id: str
+
+
+class ArtifactShown(View, frozen=True):
+    """An artifact as it stands in its file, frontmatter and all."""
+
+    artifact: str
+    text: str
 
 
 class Journal(View, frozen=True):

@@ -27,6 +27,7 @@ from gnomon.gateway.authority import (
     fault_of_origin,
     host_is_ours,
 )
+from gnomon.gateway.door import Door, Way, entered
 from gnomon.gateway.operation import Authority as Scope
 from gnomon.gateway.operation import Operation
 from gnomon.gateway.wiring import Wiring
@@ -83,8 +84,8 @@ class Admission:
         """Answer a request that may be answered, and refuse the others."""
         asked = request
         try:
-            self._check(asked)
-            response = await handler(asked)
+            with entered(self._check(asked)):
+                response = await handler(asked)
         except web.HTTPRedirection:
             raise
         except Exception as error:
@@ -115,8 +116,8 @@ class Admission:
             self._set_cookie(redirect, cookie)
         raise redirect
 
-    def _check(self, asked: web.Request) -> None:
-        """Raises what keeps this request out."""
+    def _check(self, asked: web.Request) -> Door:
+        """The door that it came in by. Raises what keeps this request out."""
         if not host_is_ours(asked.headers.get(hdrs.HOST), self._port):
             raise ForbiddenError(
                 "Gnomon answers to its own local address alone.",
@@ -127,11 +128,12 @@ class Admission:
         fault = fault_of_origin(_origins(asked), self._port, by_bearer=proof.bearer is not None)
         if fault is not None:
             raise ForbiddenError("Another site may not ask this of Gnomon.", reason=fault)
+        way: Way = "cli" if proof.bearer is not None else "dashboard"
         if asked.path.startswith(PUBLIC):
-            return
-        self._check_scope(proof, self._needed(asked.path))
+            return Door("client", way)
+        return Door(self._check_scope(proof, self._needed(asked.path)), way)
 
-    def _check_scope(self, proof: Proof, needed: Scope) -> None:
+    def _check_scope(self, proof: Proof, needed: Scope) -> Scope:
         scope = self._authority.scope(proof, self._clock.wall())
         if scope is None:
             error = UnauthorisedError("Gnomon does not know you.", next_step="Run `gnomon open`.")
@@ -140,6 +142,7 @@ class Admission:
             self._turn_away(error)
         if needed == "operator" and scope != "operator":
             raise ForbiddenError("This is for the operator alone.", reason="scope", scope=scope)
+        return scope
 
     def _turn_away(self, error: UnauthorisedError) -> NoReturn:
         """A wrong proof: counted, and past the bound told to wait."""

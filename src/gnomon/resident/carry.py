@@ -7,6 +7,7 @@ import msgspec
 from gnomon.domain.instants import EPOCH, Millis, iso
 from gnomon.domain.messages import ModelReply
 from gnomon.domain.records import Mode, Reflection
+from gnomon.resident.notices import Told, within_a_day
 from gnomon.resident.reflection import (
     Authority,
     Item,
@@ -20,11 +21,13 @@ from gnomon.resident.reflection import (
 from gnomon.resident.stall import Before, Weighed
 from gnomon.resident.state import (
     RECENT_SUBJECTS,
+    TOLD_KEPT,
     Agency,
     Agenda,
     Concerns,
     ConversationState,
     LastError,
+    OperatorNotifications,
     PerceptionState,
     RecentDecision,
     SelfState,
@@ -214,3 +217,16 @@ def conversed(state: SelfState, session: str, text: str) -> SelfState:
 
 def failed(state: SelfState, code: str, where: str, now: Millis) -> SelfState:
     return replace(state, last_error=LastError(code=code, where=where, at=iso(now)))
+
+
+def spoke(state: SelfState, title: str, now: Millis) -> SelfState:
+    """Something was handed to the notifier."""
+    told = within_a_day(state.operator_notifications.told, now)
+    return replace(
+        state,
+        operator_notifications=OperatorNotifications(
+            last_title=title,
+            last_at=iso(now),
+            told=(*told, Told(title=title, at=now))[-TOLD_KEPT:],
+        ),
+    )

@@ -1,8 +1,7 @@
-"""Whether the executive attempts something, and how an attempt ends. Pure.
+"""Whether the executive attempts something. Pure; `resident.work` carries it out.
 
 In mode `full` a desired action that maps to a kind of work is an attempt, and every attempt is
-a line. The same work within 20 minutes is a cooldown. Making artifacts comes with a later
-part: until then an attempt runs nothing, and says `no-progress` (docs/adr/0602).
+a line. The same work within 20 minutes is a cooldown.
 """
 
 from dataclasses import dataclass
@@ -39,10 +38,32 @@ class Attempted(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True)
-class Decision:
-    """An attempt and what the cooldown knows after it. A cooldown hit does not renew itself."""
+class Work:
+    """A piece of work that a reflection asks for."""
 
-    attempt: ExecutiveAttempt
+    action_kind: str
+    title: str
+    query: str
+
+    def attempt(self, outcome: AttemptOutcome, artifact: str | None = None) -> ExecutiveAttempt:
+        """The ledger's line of how it ended."""
+        return ExecutiveAttempt(
+            action_kind=self.action_kind,
+            title=self.title,
+            query=self.query,
+            outcome=outcome,
+            artifact=artifact,
+        )
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Work, whether it `cools` down still, and what the cooldown knows after it. A cooldown hit
+    does not renew itself.
+    """
+
+    work: Work
+    cools: bool
     remembered: tuple[Attempted, ...]
 
 
@@ -59,15 +80,13 @@ def decide(
     kind = KINDS.get(action)
     if mode != "full" or kind is None:
         return None
-    title, query = _subject(output)
+    work = Work(kind, *_subject(output))
     # A clock that was set back must not stretch the cooldown: what lies ahead is dropped too.
     fresh = tuple(past for past in remembered if 0 <= now - past.at < COOLDOWN_MILLIS)
-    cools = any((p.action_kind, p.title, p.query) == (kind, title, query) for p in fresh)
-    outcome: AttemptOutcome = "cooldown" if cools else "no-progress"
+    cools = any(Work(p.action_kind, p.title, p.query) == work for p in fresh)
     if not cools:
-        fresh += (Attempted(action_kind=kind, title=title, query=query, at=now),)
-    attempt = ExecutiveAttempt(action_kind=kind, title=title, query=query, outcome=outcome)
-    return Decision(attempt, fresh)
+        fresh += (Attempted(action_kind=kind, title=work.title, query=work.query, at=now),)
+    return Decision(work, cools, fresh)
 
 
 def _subject(output: ReflectionOutput) -> tuple[str, str]:

@@ -5,7 +5,8 @@ before a reflection, which is broken off and thought anew when the operator has 
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -30,12 +31,15 @@ from gnomon.domain.ports import Clock, Ids
 from gnomon.domain.records import ErrorNoted, ModeChanged, SkipReason, Started, Stopped, Tick
 from gnomon.resident import carry, executive, reflection, stall, state
 from gnomon.resident.chat import Chat
+from gnomon.resident.notices import Notice, has_room, notice_of
+from gnomon.resident.notifier import Notifier
 from gnomon.resident.ports import LedgerOverPipe, ModelOverPipe, Pipe, StateOverPipe
 from gnomon.resident.protocol import (
     Problem,
     ScaffoldText,
     Spawn,
     StopArguments,
+    SurfaceArguments,
     TickArguments,
     TickReply,
     TurnArguments,
@@ -43,11 +47,21 @@ from gnomon.resident.protocol import (
     read,
 )
 from gnomon.resident.rules import Rules
+from gnomon.resident.work import Executive, Finished
 from gnomon.scaffold.defaults import packaged_defaults
 from gnomon.scaffold.flags import FLAGS_FILE, AntipatternFlags, decode_flags
 
 SendPart = Callable[[Json], None]
 REASON_CHARACTERS = 300
+WORK_TRIES = 3
+"""How often turns may break a piece of work off before it is given up."""
+R = TypeVar("R")
+
+
+class BrokenOffError(GnomonError):
+    """Background work gave way to the operator too often."""
+
+    code = "broken-off"
 
 
 class Resident:
@@ -59,6 +73,8 @@ class Resident:
         self._model = ModelOverPipe(pipe)
         self._stored = StateOverPipe(pipe)
         self._chat = Chat(pipe, spawn.agent, spawn.manifest, clock, ids, rules)
+        self._executive = Executive(pipe, spawn.agent, spawn.executive, clock, ids, rules)
+        self._notifier = Notifier(pipe, spawn.effective_mode)
         self._scaffold = spawn.scaffold
         self._flags = _flags(spawn.scaffold, decode_flags(packaged_defaults()[FLAGS_FILE]))
         self._state = state.SelfState()
@@ -69,7 +85,7 @@ class Resident:
         self._turns = 0
         self._quiet = asyncio.Event()
         self._quiet.set()
-        self._thinking: asyncio.Task[_Thought] | None = None
+        self._background: asyncio.Task[Any] | None = None
         self._broken_off = False
 
     @property
@@ -142,7 +158,7 @@ class Resident:
         skip, fault, thought = args.skip_reason, None, None
         if skip is None:
             try:
-                thought = await self._reflect(args)
+                thought = await self._undisturbed(lambda: self._think(args))
             except ModelError as error:
                 skip, fault = skip_reason(error), error
         await self._note(Tick(scaffold_version=self._scaffold.version, skip_reason=skip))
@@ -154,21 +170,28 @@ class Resident:
         await self._save()
         return TickReply(reflected=thought is not None, error=fault.code if fault else None)
 
-    async def _reflect(self, args: TickArguments) -> "_Thought":
-        """Think, while nobody waits for an answer. A turn that begins breaks it off."""
+    async def _undisturbed(
+        self, begin: Callable[[], Coroutine[object, object, R]], tries: int | None = None
+    ) -> R:
+        """Do what may take long while nobody waits for an answer. A turn that begins breaks it
+        off, and it is begun anew, at most `tries` times; then BrokenOffError is raised.
+        """
         while True:
             await self._quiet.wait()
             self._broken_off = False
-            self._thinking = asyncio.create_task(self._think(args))
+            tries = None if tries is None else tries - 1
+            self._background = going = asyncio.create_task(begin())
             try:
-                return await self._thinking
+                return await going
             except asyncio.CancelledError:
                 task = asyncio.current_task()
                 if not self._broken_off or (task is not None and task.cancelling()):
                     raise
+                if tries == 0:
+                    raise BrokenOffError("The operator's turns went before it.") from None
             finally:
-                self._thinking.cancel()
-                self._thinking = None
+                going.cancel()
+                self._background = None
 
     async def _think(self, args: TickArguments) -> "_Thought":
         prompt = resolve(reflection.PROMPT, self._scaffold.files)
@@ -184,6 +207,14 @@ class Resident:
         weighed = stall.weigh(thought.output, carry.before(self._state), self._flags)
         self._state = carry.reflected(self._state, weighed, thought.reply, args.now)
         await self._note(carry.line(self._state, weighed, thought.reply, self._scaffold.version))
+        said = await self._attempt(weighed, args)
+        if not said and self._notifier.speaks:
+            notice = notice_of(weighed, self._state.operator_notifications.told, args.now)
+            if notice is not None:
+                await self._surface(_as_surface(notice), args)
+
+    async def _attempt(self, weighed: stall.Weighed, args: TickArguments) -> bool:
+        """Let the executive do what was asked for; whether it brought something to show."""
         decision = executive.decide(
             self._spawn.effective_mode,
             weighed.action,
@@ -191,20 +222,60 @@ class Resident:
             self._state.executive.attempts,
             args.now,
         )
-        if decision is not None:
-            await self._note(decision.attempt)
-            self._state = msgspec.structs.replace(
-                self._state, executive=state.ExecutiveState(attempts=decision.remembered)
+        if decision is None:
+            return False
+        work = decision.work
+        self._state = msgspec.structs.replace(
+            self._state, executive=state.ExecutiveState(attempts=decision.remembered)
+        )
+        if decision.cools:
+            await self._note(work.attempt("cooldown"))
+            return False
+        await self._save()  # work takes long, and the cooldown must outlive a crash in it
+        try:
+            done = await self._undisturbed(
+                lambda: self._executive.carry_out(work, self._scaffold.files), WORK_TRIES
             )
+        except BrokenOffError as error:
+            done = Finished(outcome="error", error=error)
+        await self._note(work.attempt(done.outcome, done.artifact))
+        if done.error is not None:
+            await self._note(_noted(done.error, "executive"))
+        if done.artifact is None or done.surface_mode == "hold":
+            return False
+        if not has_room(self._state.operator_notifications.told, args.now):
+            return False
+        return await self._surface(
+            SurfaceArguments(
+                kind="artifact",
+                title=done.title,
+                body=done.summary,
+                artifact=done.artifact,
+                dedupe_key=f"artifact:{work.action_kind}:{work.title.casefold()}",
+                material={"artifact": done.artifact},
+                mode=done.surface_mode,
+            ),
+            args,
+        )
+
+    async def _surface(self, asked: SurfaceArguments, args: TickArguments) -> bool:
+        """Hand something to the notifier; a refusal is noted and ends no tick."""
+        try:
+            reply = await self._notifier.surface(asked)
+        except GnomonError as error:
+            await self._note(_noted(error, "surface"))
+            return False
+        self._state = carry.spoke(self._state, asked.title, args.now)
+        return not reply.suppressed
 
     # --- a turn ------------------------------------------------------------------------------
 
     async def _turn(self, args: TurnArguments, send_part: SendPart) -> msgspec.Struct:
         self._turns += 1
         self._quiet.clear()
-        if self._thinking is not None:
+        if self._background is not None:
             self._broken_off = True
-            self._thinking.cancel()
+            self._background.cancel()
         try:
             reply = await self._chat.turn(args, self._scaffold.files, send_part)
         finally:
@@ -225,6 +296,7 @@ class Resident:
         if others:
             await asyncio.wait(others)
         await self._chat.drained()
+        await self._executive.drained()
         await self._save()
         await self._note(Stopped(reason=reason))
 
@@ -290,6 +362,16 @@ def skip_reason(error: ModelError) -> SkipReason:
             return "invalid-output"
         case _:
             return "model-error"
+
+
+def _as_surface(notice: Notice) -> SurfaceArguments:
+    return SurfaceArguments(
+        kind=notice.kind,
+        title=notice.title,
+        body=notice.body,
+        dedupe_key=notice.dedupe_key,
+        material=notice.material,
+    )
 
 
 def _flags(scaffold: ScaffoldText, last_good: AntipatternFlags) -> AntipatternFlags:

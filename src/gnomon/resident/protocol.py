@@ -4,7 +4,7 @@ The gateway builds `Spawn`, `TickArguments`, `TurnArguments` and `StopArguments`
 answers a tick with `TickReply` and a turn with `gnomon.domain.views.TurnReply`.
 """
 
-from typing import TypeVar, cast
+from typing import Annotated, TypeVar, cast
 
 import msgspec
 
@@ -14,10 +14,12 @@ from gnomon.domain.json_value import Fields, Json
 from gnomon.domain.manifest import Manifest
 from gnomon.domain.messages import Message
 from gnomon.domain.policy import Autonomy
-from gnomon.domain.records import Mode, SkipReason
+from gnomon.domain.records import Mode, Origin, SkipReason, SurfaceKind, SurfaceMode
 from gnomon.domain.views import ModelKind
 
 T = TypeVar("T")
+
+NO_WORK = Manifest(id="executive", title="Background work")
 
 
 class Said(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -61,6 +63,8 @@ class Spawn(Said, frozen=True):
     self_state: Json = None
     reflections: int = 0
     problems: tuple[Problem, ...] = ()
+    executive: Manifest = NO_WORK
+    """What background work runs as. Without one it has no tools and no prompt."""
 
 
 class TickArguments(Said, frozen=True):
@@ -95,6 +99,56 @@ class TurnArguments(Said, frozen=True):
 
 class StopArguments(Said, frozen=True):
     reason: str
+
+
+# --- what the resident asks ------------------------------------------------------------------
+
+MAX_TITLE = 200
+MAX_BODY = 20_000
+MAX_ARTIFACT = 200_000
+"""Characters. An artifact is a document; a surface is read in a glance."""
+
+TitleText = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_TITLE)]
+BodyText = Annotated[str, msgspec.Meta(max_length=MAX_BODY)]
+
+
+class SurfaceArguments(Said, frozen=True):
+    """Bring something to the operator. `dedupe_key` with `material`: what, when it is the same
+    as the last time for that key, is not worth saying again.
+    """
+
+    kind: SurfaceKind
+    title: TitleText
+    body: BodyText
+    origin: Origin = "model"
+    artifact: str | None = None
+    dedupe_key: str | None = None
+    material: Json = None
+    mode: SurfaceMode = "queue"
+
+
+class SurfaceReply(Said, frozen=True):
+    """`surface_id` is null when it was `suppressed`: nothing was shown then."""
+
+    surface_id: str | None
+    suppressed: bool
+
+
+class ArtifactArguments(Said, frozen=True):
+    """Keep a finished piece of work: Markdown whose frontmatter fits its kind's schema."""
+
+    action_kind: str
+    title: TitleText
+    query: Annotated[str, msgspec.Meta(max_length=2_000)]
+    text: Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_ARTIFACT)]
+
+
+class ArtifactReply(Said, frozen=True):
+    """`progressed` is false when it says nothing that the last one of its title did not."""
+
+    artifact: str
+    progressed: bool
+    surface_mode: SurfaceMode
 
 
 def read(args: Json, kind: type[T]) -> T:

@@ -15,10 +15,12 @@ from gnomon.domain.errors import SelfStateError
 from gnomon.domain.json_value import Fields, Json
 from gnomon.domain.records import DesiredAction, Mode, Pressure, Sha256
 from gnomon.resident.executive import Attempted
+from gnomon.resident.notices import A_DAY, Told
 from gnomon.resident.reflection import MAX_ITEMS, Item, Thread, Wakefulness
 
 VERSION = 1
 RECENT_SUBJECTS = 5
+TOLD_KEPT = 2 * A_DAY
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
 Items = Annotated[tuple[Item, ...], msgspec.Meta(max_length=MAX_ITEMS)]
@@ -86,10 +88,11 @@ class Agenda(Group, frozen=True):
 
 
 class OperatorNotifications(Group, frozen=True):
-    """The last thing that was handed to the notifier."""
+    """The last thing that was handed to the notifier, and what was within the last day."""
 
     last_title: str | None = None
     last_at: str | None = None
+    told: Annotated[tuple[Told, ...], msgspec.Meta(max_length=TOLD_KEPT)] = ()
 
 
 class ExecutiveState(Group, frozen=True):

@@ -11,8 +11,10 @@ from typing import cast
 
 import msgspec
 
+from gnomon.agent.artifacts import is_news, read_artifact, slug
+from gnomon.daemon.create import executive_manifest
 from gnomon.domain.body import Body
-from gnomon.domain.errors import GnomonError, RecordError
+from gnomon.domain.errors import GnomonError, LedgerClosedError, RecordError
 from gnomon.domain.events import Event
 from gnomon.domain.instants import Millis
 from gnomon.domain.json_value import Fields, Json
@@ -21,16 +23,20 @@ from gnomon.domain.manifest import Manifest
 from gnomon.domain.messages import Message, ModelRequest, ToolCall
 from gnomon.domain.policy import WORKSPACE_TOOLS
 from gnomon.domain.ports import Clock, Ids, Model, Tools
-from gnomon.domain.records import Mode, Reflection, SkipReason
+from gnomon.domain.records import Mode, Reflection, SkipReason, SurfaceMode
 from gnomon.domain.views import ModelKind, Source, TurnReply
 from gnomon.resident.gate import effective_mode
 from gnomon.resident.life import Resident
 from gnomon.resident.protocol import (
+    ArtifactArguments,
+    ArtifactReply,
     ModelFacts,
     Problem,
     ScaffoldText,
     Spawn,
     StopArguments,
+    SurfaceArguments,
+    SurfaceReply,
     TickArguments,
     TickReply,
     TurnArguments,
@@ -111,6 +117,11 @@ class FakeGateway:
     requests: list[tuple[str | None, ModelRequest]] = field(
         default_factory=list[tuple[str | None, ModelRequest]]
     )
+    surfaces: list[SurfaceArguments] = field(default_factory=list[SurfaceArguments])
+    artifacts: list[ArtifactArguments] = field(default_factory=list[ArtifactArguments])
+    old_news: set[str | None] = field(default_factory=set[str | None])
+    """Keys for which nothing is news any more."""
+    refuses_surfaces: bool = False
     recalled: list[str] = field(default_factory=list[str])
     resident: Resident | None = None
     _peer: Peer | None = None
@@ -141,6 +152,7 @@ class FakeGateway:
             self_state=self.states[-1] if self.states else None,
             reflections=max((line.reflection_no for line in self.reflections()), default=0),
             problems=problems,
+            executive=executive_manifest(),
         )
         self.resident = Resident(
             there, read(fields(spawn), Spawn), self.clock, self.ids, self.rules
@@ -239,7 +251,34 @@ class FakeGateway:
                 self.events.append(msgspec.convert(args["event"], Event))
                 return {}
             case _:
+                return self._shown(op, args)
+
+    def _shown(self, op: str, args: Fields) -> Json:
+        match op:
+            case "surface":
+                return self._surface(read(args, SurfaceArguments))
+            case "artifact.put":
+                return self._put(read(args, ArtifactArguments))
+            case _:
                 raise GnomonError(f"The gateway answers no {op!r}.")
+
+    def _surface(self, asked: SurfaceArguments) -> Json:
+        if self.refuses_surfaces:
+            raise LedgerClosedError("The ledger is closed.")
+        self.surfaces.append(asked)
+        if asked.dedupe_key in self.old_news:
+            return fields(SurfaceReply(surface_id=None, suppressed=True))
+        return fields(SurfaceReply(surface_id=f"sf-{len(self.surfaces)}", suppressed=False))
+
+    def _put(self, asked: ArtifactArguments) -> Json:
+        made = read_artifact(asked.text, asked.action_kind)
+        known = [each for each in self.artifacts if each.title == asked.title]
+        before = read_artifact(known[-1].text).points if known else None
+        self.artifacts.append(asked)
+        news = is_news(made.points, before)
+        name = f"{slug(asked.action_kind, asked.title)}@v{len(known) + 1}"
+        mode: SurfaceMode = "queue" if news else "hold"
+        return fields(ArtifactReply(artifact=name, progressed=news, surface_mode=mode))
 
     def _append(self, args: Fields) -> Json:
         name = cast("LedgerName", args["name"])

@@ -1,0 +1,150 @@
+"""What is brought to the operator: kept, written down, shown. The one writer of
+`surface_emitted`.
+
+A line never stands without what it says: the text goes to the disk first, under its own hash.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from gnomon.daemon.stores import Stores
+from gnomon.disk import Disk
+from gnomon.domain.canonical import canonical
+from gnomon.domain.errors import StateError
+from gnomon.domain.json_value import Json
+from gnomon.domain.records import Origin, Sha256, SurfaceKind, SurfaceMode
+from gnomon.domain.records_referee import SurfaceEmitted
+from gnomon.statefile import read_state, write_atomic, write_state
+
+ID_HEX = 20
+
+
+class Gate(Protocol):
+    """Whether something is news (page 7). `delivered` is told once it was shown, so that what
+    could not be shown may be tried again.
+    """
+
+    def suppressed(self, key: str, material: Json) -> bool: ...
+
+    def delivered(self, key: str, material: Json) -> None: ...
+
+
+class OpenGate:
+    """Lets everything pass."""
+
+    def suppressed(self, key: str, material: Json) -> bool:
+        del key, material
+        return False
+
+    def delivered(self, key: str, material: Json) -> None:
+        del key, material
+
+
+class Payload(msgspec.Struct, frozen=True, kw_only=True):
+    """What a surface says. Its canonical JSON has the hash that the ledger holds."""
+
+    kind: SurfaceKind
+    title: str
+    body: str
+    artifact: str | None = None
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Something to bring. Without a `dedupe_key` it is always news."""
+
+    payload: Payload
+    origin: Origin
+    scaffold_version: str
+    dedupe_key: str | None = None
+    material: Json = None
+    mode: SurfaceMode = "queue"
+    synthetic: bool = False
+
+
+class Surfaces:
+    """`show` publishes an open page's event: kind of the surface, id, whether to interrupt."""
+
+    def __init__(
+        self, stores: Stores, disk: Disk, gate: Gate, show: Callable[[str, SurfaceEmitted], None]
+    ) -> None:
+        self._stores = stores
+        self._disk = disk
+        self._gate = gate
+        self._show = show
+        self._one = asyncio.Lock()
+
+    async def emit(self, asked: Asked) -> str | None:
+        """Bring it; its id. Null when it is no news: then no line is written.
+
+        Raises LedgerError, OSError: then it was not shown and may be brought again.
+        """
+        async with self._one:
+            key = asked.dedupe_key
+            if key is not None and self._gate.suppressed(key, asked.material):
+                return None
+            surface = self._line(asked)
+            self._keep(surface.payload_sha256, asked.payload)
+            await self._stores.append("engagement-ledger", surface)
+            if key is not None:
+                self._gate.delivered(key, asked.material)
+        self._show(asked.mode, surface)
+        return surface.surface_id
+
+    def said(self, surface: Sha256) -> Payload:
+        """What a surface said, by its hash. Raises StateError when that is not on the disk."""
+        path = self._stores.agent.surfaces / f"{surface}.json"
+        found = read_state(path, Payload)
+        if found is None or payload_sha256(found) != surface:
+            reason = "it is gone" if found is None else "it is not what was shown"
+            raise StateError(f"The text of this item cannot be shown: {reason}.", reason=reason)
+        return found
+
+    def edited(self, surface_id: str) -> str | None:
+        """The operator's own wording of a surface."""
+        return read_state(self._edit(surface_id), str)
+
+    def keep_edit(self, surface_id: str, text: str) -> None:
+        write_state(self._edit(surface_id), text, disk=self._disk)
+
+    def _edit(self, surface_id: str) -> Path:
+        name = sha256(surface_id.encode()).hexdigest()
+        return self._stores.agent.surfaces / f"edit-{name}.json"
+
+    def _keep(self, name: Sha256, payload: Payload) -> None:
+        path = self._stores.agent.surfaces / f"{name}.json"
+        if not path.exists():
+            write_atomic(path, canonical(payload) + b"\n", disk=self._disk)
+
+    def _line(self, asked: Asked) -> SurfaceEmitted:
+        stores, payload = self._stores, asked.payload
+        said = payload_sha256(payload)
+        of = {
+            "agent": stores.agent.agent,
+            "at": stores.clock.wall(),
+            "seq": stores.files["engagement-ledger"].head.seq + 1,
+            "payload": said,
+        }
+        shown = ("inbox", "dashboard") if asked.mode == "interrupt" else ("inbox",)
+        return SurfaceEmitted(
+            surface_id=f"sf-{sha256(canonical(of)).hexdigest()[:ID_HEX]}",
+            surface_kind=payload.kind,
+            title=payload.title,
+            payload_sha256=said,
+            artifact=payload.artifact,
+            scaffold_version=asked.scaffold_version,
+            origin=asked.origin,
+            delivered_to=shown,
+            synthetic=asked.synthetic,
+        )
+
+
+def payload_sha256(payload: Payload) -> Sha256:
+    """The hash of what a surface says. Pure."""
+    return sha256(canonical(payload)).hexdigest()

@@ -1,0 +1,89 @@
+"""When a reflection speaks, and with which words. Pure.
+
+Most reflections stay private. One speaks when it is about something of the operator's (their
+lane, or a concern), or when a carried thread came to a conclusion; when it is no repeat; and
+when the same was not said within a day. At most five things a day leave, at least an hour
+apart: what is said too often is not heard (page 3 counts on about five a day).
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from gnomon.domain.instants import DAY, HOUR, Millis
+from gnomon.domain.json_value import Fields
+from gnomon.domain.records import SurfaceKind
+from gnomon.resident.reflection import ReflectionOutput
+from gnomon.resident.stall import Weighed
+
+A_DAY = 5
+APART = HOUR
+
+
+class Told(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Something that was handed over within the last day. `at` is in UTC milliseconds."""
+
+    title: str
+    at: int
+
+
+class Notice(msgspec.Struct, frozen=True, kw_only=True):
+    """What would be brought to the operator. `material` is what of it is news."""
+
+    kind: SurfaceKind
+    title: str
+    body: str
+    dedupe_key: str
+    material: Fields
+
+
+def within_a_day(told: Sequence[Told], now: Millis) -> tuple[Told, ...]:
+    """What still counts. What lies ahead (the clock was set back) does not."""
+    return tuple(each for each in told if 0 <= now - each.at < DAY)
+
+
+def has_room(told: Sequence[Told], now: Millis) -> bool:
+    """Whether one more may be said now."""
+    fresh = within_a_day(told, now)
+    return len(fresh) < A_DAY and all(now - each.at >= APART for each in fresh)
+
+
+def notice_of(weighed: Weighed, told: Sequence[Told], now: Millis) -> Notice | None:
+    """What a reflection says to the operator; null when it keeps to itself."""
+    output, item = weighed.output, weighed.output.active_item
+    if item is None or weighed.repeated or weighed.pressure == "hold":
+        return None
+    if not _is_worth_saying(output) or not has_room(told, now):
+        return None
+    title = " ".join(item.title.split())
+    if any(same_title(each.title, title) for each in within_a_day(told, now)):
+        return None
+    wants = item.source == "operator" and bool(output.next_step)
+    return Notice(
+        kind="pending" if wants else "notification",
+        title=title,
+        body=_body(output),
+        dedupe_key=f"reflection:{title.casefold()}",
+        material={"title": title.casefold(), "next_step": output.next_step or ""},
+    )
+
+
+def same_title(one: str, other: str) -> bool:
+    """Whether two titles are one, but for case and spaces."""
+    return one.casefold().split() == other.casefold().split()
+
+
+def _is_worth_saying(output: ReflectionOutput) -> bool:
+    match output.active_item.source if output.active_item else None:
+        case "operator" | "concern":
+            return bool(output.next_step or output.last_conclusion)
+        case "continuity":
+            return bool(output.last_conclusion)
+        case _:
+            return False
+
+
+def _body(output: ReflectionOutput) -> str:
+    """Its own sentences, one paragraph each; nothing is added to them."""
+    said = (output.summary, output.last_conclusion, output.next_step)
+    return "\n\n".join(dict.fromkeys(text.strip() for text in said if text and text.strip()))
