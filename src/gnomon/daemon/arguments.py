@@ -4,8 +4,11 @@ from typing import Annotated
 
 import msgspec
 
+from gnomon.domain.ledgers import LedgerName
+
 Text = Annotated[str, msgspec.Meta(min_length=1, max_length=100_000)]
 PathText = Annotated[str, msgspec.Meta(min_length=1, max_length=4_096)]
+LedgerId = Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9][a-z0-9_-]{0,127}$")]
 SessionId = Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$")]
 
 
@@ -70,3 +73,20 @@ class JournalTail(Arguments, frozen=True):
 
 class Card(Arguments, frozen=True):
     card: Annotated[str, msgspec.Meta(pattern=r"^[a-z-]{1,40}$")]
+
+
+class LedgerRead(Arguments, frozen=True):
+    """A page of a ledger: lines with `seq` above `after`. `id` names one of a family
+    (`session`, `run`); the other ledgers have none.
+    """
+
+    name: LedgerName
+    id: LedgerId | None = None
+    after: Annotated[int, msgspec.Meta(ge=0, le=2**53)] = 0
+    limit: Annotated[int, msgspec.Meta(ge=1, le=500)] = 100
+
+
+class FitnessShow(Arguments, frozen=True):
+    """`since` is a date or an instant; null means the last 7 days' windows."""
+
+    since: Annotated[str, msgspec.Meta(max_length=64)] | None = None

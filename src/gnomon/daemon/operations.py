@@ -10,6 +10,7 @@ from gnomon.daemon import arguments as args
 from gnomon.daemon.acts import Acts
 from gnomon.daemon.core import Core
 from gnomon.daemon.inspection import inspection
+from gnomon.daemon.ledger_pages import ledger_pages
 from gnomon.domain import views
 from gnomon.gateway.operation import Nothing, Operation, Progress
 
@@ -79,7 +80,8 @@ def table(core: Core, acts: Acts) -> dict[str, Operation]:
             acts.login_link,
         ),
     )
-    return {row.name: row for row in (*rows, *inspection(core.home, core.agent, core.platform))}
+    looking = inspection(core.home, core.agent, core.platform)
+    return {row.name: row for row in (*rows, *ledger_pages(core.stores), *looking)}
 
 
 def _reads(name: str, summary: str, arguments: Any, result: Any, run: Run) -> Operation:

@@ -35,6 +35,12 @@ class Api:
         """GET /api: every operation, with the JSON Schema of its arguments."""
         return _json([_described(each) for each in self._operations.values()])
 
+    async def openapi(self, _: web.Request) -> web.StreamResponse:
+        """GET /api/openapi.json: the table as an OpenAPI document."""
+        from gnomon.gateway.openapi import openapi  # loaded by whoever asks for it
+
+        return _json(openapi(self._operations.values()))
+
     async def read(self, asked: web.Request) -> web.StreamResponse:
         """GET /api/{name}?argument=..."""
         operation = self._found(asked)

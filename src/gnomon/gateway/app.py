@@ -40,6 +40,7 @@ def build(wiring: Wiring, port: int) -> web.Application:
 
     api = Api(wiring.operations)
     app.router.add_get("/api", api.table, allow_head=False)
+    app.router.add_get("/api/openapi.json", api.openapi, allow_head=False)
     app.router.add_get("/api/{name}", api.read, allow_head=False)
     app.router.add_post("/api/{name}", api.act)
 
