@@ -8,6 +8,7 @@ we add to a flush is also told by itself, against this disk as it is.
 import asyncio
 import contextlib
 import functools
+import hashlib
 import json
 import os
 import tempfile
@@ -20,26 +21,30 @@ from statistics import median
 from bench.row import Row, bounded
 from gnomon.clock import SystemClock
 from gnomon.disk import SystemDisk
-from gnomon.domain.instants import MINUTE, Millis, iso
+from gnomon.domain.instants import DAY, MINUTE, Millis, iso
 from gnomon.domain.ledgers import GENESIS
 from gnomon.domain.records import DecisionBody, Reflection
-from gnomon.ledger.codec import line_hash, prepare, seal
+from gnomon.ledger.codec import prepare, seal
 from gnomon.ledger.file import LedgerFile
 from gnomon.ledger.reading import LedgerReader
 
 FLUSH_SECONDS = 0.0039
 """One flush of the device on which page 9's floors were measured."""
 WRITERS = 64
+CHUNK = 5
+"""Rounds of all writers that are timed as one, by turns with as many bare batches."""
 WINDOW = 1_000
 """Lines of the last window: 33 hours of a tick each two minutes."""
-BEGIN = Millis(1_700_000_000_000)
+BEGIN = Millis(19_675 * DAY)
 STEP = 2 * MINUTE
+MARK = 1_234_567_890_123
+"""Stands in a template where a line's own number and time belong."""
 
 BODY = Reflection(
     reflection_no=7,
     focus="the flaky test in the build",
     desired_action="observe",
-    summary="Looked at the failing runs of the last days and at the notes beside them. " * 2,
+    summary="Looked at the failing runs of the last days and at the notes beside them.",
     concerns=("the cache may be stale",),
     active_item=None,
     raw_signature="5e3a1f00c2b4",
@@ -87,7 +92,7 @@ async def _appends(folder: Path, *, quick: bool) -> list[Row]:
     rounds = 40 if quick else 250
     ours, floor = await _one_writer(folder / "held", PageNineDisk(), rounds)
     raw_ours, raw_floor = await _one_writer(folder / "raw", SystemDisk(), rounds)
-    batch, batch_floor = await _many_writers(folder / "batch", PageNineDisk(), rounds // 4)
+    batch, batch_floor = await _many_writers(folder / "batch", PageNineDisk(), rounds)
     return [
         Row("append, 1 writer, flush 3.9 ms", ours, floor, ours / floor, 1.05, "ms"),
         bounded(
@@ -131,20 +136,23 @@ async def _many_writers(folder: Path, disk: SystemDisk, rounds: int) -> tuple[fl
         for _ in range(count):
             await ledger.append(BODY)
 
-    await asyncio.gather(*(write(3) for _ in range(WRITERS)))
-    begun = time.perf_counter()
-    await asyncio.gather(*(write(rounds) for _ in range(WRITERS)))
-    ours = time.perf_counter() - begun
     batch = _bytes(1) * WRITERS
+    ours, floor = list[float](), list[float]()
+    await asyncio.gather(*(write(3) for _ in range(WRITERS)))
     with _bare(folder, disk) as fd:
-        begun = time.perf_counter()
-        for _ in range(rounds):
-            os.write(fd, batch)
-            disk.sync(fd)
-        floor = time.perf_counter() - begun
+        for _ in range(rounds // CHUNK):
+            begun = time.perf_counter()
+            await asyncio.gather(*(write(CHUNK) for _ in range(WRITERS)))
+            between = time.perf_counter()
+            for _ in range(CHUNK):
+                os.write(fd, batch)
+                disk.sync(fd)
+            done = time.perf_counter()
+            ours.append(between - begun)
+            floor.append(done - between)
     await ledger.close()
-    lines = rounds * WRITERS
-    return ours / lines * 1e6, floor / lines * 1e6
+    lines = CHUNK * WRITERS
+    return median(ours) / lines * 1e6, median(floor) / lines * 1e6
 
 
 def _ledger(folder: Path, disk: SystemDisk) -> LedgerFile:
@@ -240,12 +248,20 @@ def _bare_aggregate(path: Path, since: Millis) -> float:
 
 
 def _write_lines(path: Path, size: int) -> None:
-    """A sound chain of `size` lines, written as fast as may be."""
-    fields = prepare(BODY)
-    prev = GENESIS
+    """A sound chain of `size` lines, made by filling in a line's three changing places."""
+    clocks = [iso(Millis(BEGIN + i * STEP))[10:].encode() for i in range(DAY // STEP)]
+    marks = (iso(Millis(MARK)), "f" * 64, str(MARK))
+    template = seal(prepare(BODY), MARK, Millis(MARK), marks[1])
+    first, rest = template.split(marks[0].encode())
+    second, rest = rest.split(marks[1].encode())
+    third, last = rest.split(marks[2].encode())
+    prev, day = GENESIS.encode(), b""
     with path.open("wb", buffering=1 << 20) as file:
-        for seq in range(1, size + 1):
-            raw = seal(fields, seq, Millis(BEGIN + (seq - 1) * STEP), prev)
-            prev = line_hash(raw)
+        for index in range(size):
+            if index % len(clocks) == 0:
+                day = iso(Millis(BEGIN + index * STEP))[:10].encode()
+            at, seq = day + clocks[index % len(clocks)], b"%d" % (index + 1)
+            raw = b"".join((first, at, second, prev, third, seq, last))
+            prev = hashlib.sha256(raw).hexdigest().encode()
             file.write(raw)
             file.write(b"\n")
