@@ -184,10 +184,10 @@ def test_the_self_test_finds_an_open_door(tmp_path: Path) -> None:
 
 def test_at_partial_names_may_be_seen_and_nothing_else() -> None:
     plan = plan_of(level="partial")
-    found = dict.fromkeys(("write", "read", "stat", "socket", "exec", "signal"), "open")
+    found: Any = dict.fromkeys(("write", "read", "stat", "socket", "exec", "signal"), "open")
     assert "stat" not in failures(plan, found)
     assert len(failures(plan, found)) == 5
-    held = dict.fromkeys(found, "held")
+    held: Any = dict.fromkeys(found, "held")
     assert failures(plan, held) == []
 
 

@@ -4,6 +4,7 @@ Constants and layouts: `<linux/landlock.h>` and Documentation/userspace-api/land
 """
 
 import ctypes
+import errno
 import os
 import stat
 import struct
@@ -90,6 +91,9 @@ def restrict(rules: Iterable[tuple[str, int]], ports: Iterable[int]) -> None:
     knows is denied. Raises OSError.
     """
     version = abi()
+    granted = tuple(ports)
+    if granted and version < FIRST_WITH_NETWORK:
+        raise OSError(errno.ENOSYS, "this kernel cannot hold a network to its granted ports")
     attribute = ruleset_attribute(version)
     ruleset = kernel.call(
         kernel.LANDLOCK_CREATE_RULESET,
@@ -100,7 +104,7 @@ def restrict(rules: Iterable[tuple[str, int]], ports: Iterable[int]) -> None:
     try:
         for path, rights in rules:
             _allow_path(ruleset, path, rights & handled(version)[0])
-        for port in ports if version >= FIRST_WITH_NETWORK else ():
+        for port in granted:
             rule = ctypes.create_string_buffer(struct.pack("QQ", CONNECT_TCP, port), 16)
             kernel.call(kernel.LANDLOCK_ADD_RULE, ruleset, _RULE_PORT, rule, 0)
         kernel.call(kernel.LANDLOCK_RESTRICT_SELF, ruleset, 0)

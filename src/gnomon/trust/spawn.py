@@ -5,16 +5,19 @@ import subprocess
 from functools import cache
 
 from gnomon.domain.views import JailLevel
-from gnomon.trust import bubblewrap, landlock
+from gnomon.trust import bubblewrap, kernel, landlock
 from gnomon.trust.interpreter import interpreter
 from gnomon.trust.plan import Builder, Plan
 from gnomon.trust.process import Process
+from gnomon.trust.syscall_numbers import BY_MACHINE
 
 TRIAL_SECONDS = 15.0
 
 
 def available_level() -> JailLevel:
     """The best jail that this machine has. Tried out once a process."""
+    if kernel.machine() not in BY_MACHINE:
+        return "none"
     version = landlock.abi()
     if version and builders():
         return "full"
