@@ -11,8 +11,8 @@ PAGE = (Path(__file__).parents[2] / "docs" / "trust.md").read_text(encoding="utf
 def test_the_page_has_the_table_as_it_is() -> None:
     printed = [line for line in PAGE.splitlines() if line.startswith("| ")][1:]
     wanted = [
-        f"| {' | '.join((row.role, row.life, row.may_read, row.may_author, row.network))} | "
-        f"{' | '.join((row.exec, row.model, row.asks))} |"
+        f"| {f'{row.role} | {row.life} | {row.may_read} | {row.may_author} | {row.network}'} | "
+        f"{f'{row.exec} | {row.model} | {row.asks}'} |"
         for row in table_page()
     ]
     assert printed[: len(wanted)] == wanted, "run the table of docs/trust.md anew"
