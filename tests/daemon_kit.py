@@ -167,7 +167,7 @@ class House:
     root: Path
     environ: dict[str, str] = field(default_factory=dict[str, str])
     prefix: tuple[str, ...] = ()
-    _daemons: list[Daemon] = field(default_factory=list[Daemon])
+    _started: "list[subprocess.Popen[str]]" = field(default_factory=list)
 
     @property
     def home(self) -> Home:
@@ -223,6 +223,7 @@ class House:
                 stderr=errors,
                 text=True,
             )
+        self._started.append(process)
         return process, log
 
     def up(self, *more: str) -> Daemon:
@@ -233,28 +234,25 @@ class House:
             process.wait(END_SECONDS)
             raise AssertionError(f"not ready: {ready} {log.read_text()}")
         token = self.home.operator_token.read_text().strip()
-        daemon = Daemon(process, self.home, ready, token, log)
-        self._daemons.append(daemon)
-        return daemon
+        return Daemon(process, self.home, ready, token, log)
 
     def refused(self, *more: str) -> tuple[int, dict[str, Any]]:
         """Start a daemon that must not start: its exit code and its error."""
         process, log = self.launch(*more)
         line = first_line(process)
         code = process.wait(END_SECONDS)
-        process.stdout.close()
         assert line.get("ready") is False, line
         assert log.read_text() == "", "an expected failure is no traceback"
         return code, line["error"]
 
     def end(self) -> None:
         """End what is still there."""
-        for daemon in self._daemons:
-            if daemon.process.poll() is None:
-                daemon.process.kill()
-                daemon.process.wait(END_SECONDS)
-            assert daemon.process.stdout is not None
-            daemon.process.stdout.close()
+        for process in self._started:
+            if process.poll() is None:
+                process.kill()
+                process.wait(END_SECONDS)
+            assert process.stdout is not None
+            process.stdout.close()
 
     # --- its files -----------------------------------------------------------------------------
 
