@@ -6,21 +6,22 @@ retries: a write that fails is cut back and said; a sync that fails closes the l
 """
 
 import asyncio
+import functools
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from pathlib import Path
 
 from gnomon.disk import SYSTEM_DISK, Disk
-from gnomon.domain.errors import LedgerClosedError, LedgerError
 from gnomon.domain.instants import MINUTE, Millis
 from gnomon.domain.ledgers import Ack, Head, Line
 from gnomon.domain.ports import Clock
 from gnomon.domain.records import AnchoredHead, Body
 from gnomon.ledger.batch import Waiting, acknowledge, refuse, release, stamp
 from gnomon.ledger.codec import prepare
-from gnomon.ledger.flusher import Flusher, borrow, give_back
+from gnomon.ledger.flusher import Done, Flusher, Job, borrow, give_back
 from gnomon.ledger.opening import create, inspect, set_aside
 from gnomon.ledger.reading import UNTIL_THE_END, LedgerReader
+from gnomon.ledger.refusals import closed, refused
 from gnomon.ledger.segments import segment_path
 
 SYNC_WITHIN = 0.5
@@ -54,7 +55,8 @@ class LedgerFile:
         self._waiting: list[Waiting] = []  # not written yet
         self._unsynced: list[Waiting] = []  # written, waiting for the next sync
         self._arranged = False
-        self._syncing: asyncio.Future[None] | None = None
+        self._syncing = False
+        self._sync_ended: list[asyncio.Future[None]] = []
         self._late: asyncio.TimerHandle | None = None
         self._segment_wanted: list[asyncio.Future[None]] = []
         self._idle: list[asyncio.Future[None]] = []
@@ -168,8 +170,10 @@ class LedgerFile:
         """
         if self._closed_because is None:
             return
-        if self._syncing is not None:
-            await asyncio.wait([self._syncing])
+        if self._syncing:
+            ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._sync_ended.append(ended)
+            await ended
         durable = self._durable
         known = known or AnchoredHead(seq=durable.seq, sha256=durable.sha256)
         await asyncio.get_running_loop().run_in_executor(self._threads, self._cut_to, durable)
@@ -187,7 +191,7 @@ class LedgerFile:
                 journal(set_aside(found.torn, first, self.name, self._disk))
             self._fd = self._disk.open_append(segment_path(first, found.head.segment))
         except OSError as error:
-            raise self._refused(error) from error
+            raise refused(self.name, error) from error
         self._written = self._acknowledged = self._durable = found.head
         self._last_at = found.last_at
         self._closed_because = None
@@ -202,14 +206,14 @@ class LedgerFile:
             finally:
                 self._disk.close(fd)
         except OSError as error:
-            raise self._refused(error) from error
+            raise refused(self.name, error) from error
 
     def _release(self, reason: str) -> None:
         self._closed_because = self._closed_because or reason
         if self._late is not None:
             self._late.cancel()
             self._late = None
-        if self._fd >= 0 and self._syncing is None:
+        if self._fd >= 0 and not self._syncing:
             self._disk.close(self._fd)
             self._fd = -1
             if self._flusher is not None:
@@ -218,22 +222,7 @@ class LedgerFile:
 
     def _check_open(self) -> None:
         if self._closed_because is not None:
-            raise self._closed()
-
-    def _closed(self) -> LedgerClosedError:
-        return LedgerClosedError(
-            f"{self.name} accepts nothing: {self._closed_because}.",
-            next_step="It is reopened once the disk is well and its lines are verified.",
-            ledger=self.name,
-        )
-
-    def _refused(self, error: OSError) -> LedgerError:
-        return LedgerError(
-            f"The disk refused a line of {self.name}: {error.strerror or error}.",
-            next_step="Nothing was written. Free space or see to the disk; then try again.",
-            ledger=self.name,
-            errno=error.errno,
-        )
+            raise closed(self.name, self._closed_because)
 
     # --- writing: one turn of the loop gathers all that wait ----------------------------------
 
@@ -282,7 +271,7 @@ class LedgerFile:
             self._waiting[:0] = batch.items  # whoever catches this refuses all who wait
             raise
         if error is not None:
-            refuse(batch.items, self._refused(error))
+            refuse(batch.items, refused(self.name, error))
             return
         self._written, self._last_at = batch.head, at
         self._unsynced += [item for item in batch.items if item.durable]
@@ -335,7 +324,7 @@ class LedgerFile:
         self._start_sync(forced=True)
 
     def _start_sync(self, *, forced: bool = False) -> None:
-        if self._closed_because is not None or self._syncing is not None:
+        if self._closed_because is not None or self._syncing:
             return
         if self._written == self._durable:
             release(self._idle)
@@ -345,22 +334,26 @@ class LedgerFile:
         if self._late is not None:
             self._late.cancel()
             self._late = None
-        self._syncing = self._in_thread(self._disk.sync, self._fd)
-        covered, self._unsynced = self._unsynced, []  # only now: starting it may have failed
-        head = self._written
-        self._syncing.add_done_callback(lambda done: self._sync_done(done, covered, head))
+        covered, head = self._unsynced, self._written
+        self._in_thread(
+            functools.partial(self._disk.sync, self._fd),
+            lambda error: self._sync_done(error, covered, head),
+        )
+        self._unsynced, self._syncing = [], True  # only now: starting it may have failed
 
-    def _in_thread(self, sync: Callable[[int], None], fd: int) -> asyncio.Future[None]:
+    def _in_thread(self, sync: Job, done: Done) -> None:
         loop = asyncio.get_running_loop()
         if self._threads is not None:
-            return loop.run_in_executor(self._threads, sync, fd)
+            running = loop.run_in_executor(self._threads, sync)
+            running.add_done_callback(lambda ended: done(_error_of(ended)))
+            return
         if self._flusher is None:
             self._flusher = borrow(loop)
-        return self._flusher.run(lambda: sync(fd))
+        self._flusher.run(sync, done)
 
-    def _sync_done(self, done: asyncio.Future[None], covered: list[Waiting], head: Head) -> None:
-        self._syncing = None
-        error = done.exception() if not done.cancelled() else asyncio.CancelledError()
+    def _sync_done(self, error: BaseException | None, covered: list[Waiting], head: Head) -> None:
+        self._syncing = False
+        release(self._sync_ended)
         if error is not None:
             self._unsynced = covered + self._unsynced
             self._fail(error)
@@ -384,12 +377,16 @@ class LedgerFile:
 
     def _close(self, reason: str, error: BaseException | None = None) -> None:
         self._closed_because = reason
-        closed = self._closed()
-        closed.__cause__ = error
+        answer = closed(self.name, reason)
+        answer.__cause__ = error
         # A death of the process (tests raise one) is no disk's word: it goes to the waiting.
-        said = closed if error is None or isinstance(error, Exception) else error
+        said = answer if error is None or isinstance(error, Exception) else error
         refuse(self._waiting + self._unsynced, said)
         self._waiting, self._unsynced = [], []
         release(self._segment_wanted, said)
         release(self._idle, said)
         self._release(reason)
+
+
+def _error_of(ended: asyncio.Future[None]) -> BaseException | None:
+    return asyncio.CancelledError() if ended.cancelled() else ended.exception()

@@ -17,6 +17,8 @@ MAX_THREADS = 4
 """Syncs at once. More gain nothing: they meet in the file system's journal."""
 
 Job = Callable[[], None]
+Done = Callable[[BaseException | None], None]
+"""Called on the loop, with what the job raised, if anything. It must not raise."""
 
 
 class Flusher:
@@ -24,8 +26,8 @@ class Flusher:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
-        self._jobs: deque[tuple[Job, asyncio.Future[None]] | None] = deque()
-        self._done: deque[tuple[asyncio.Future[None], BaseException | None]] = deque()
+        self._jobs: deque[tuple[Job, Done] | None] = deque()
+        self._done: deque[tuple[Done, BaseException | None]] = deque()
         self._threads: list[threading.Thread] = []
         self._running = 0
         self._ask_read, self._ask_write = os.pipe()
@@ -33,17 +35,17 @@ class Flusher:
         self.borrowers = 0
         loop.add_reader(self._tell_read, self._hear)
 
-    def run(self, job: Job) -> "asyncio.Future[None]":
-        """Run a job in a thread; the future has its end. Cancelling it stops nothing."""
-        future: asyncio.Future[None] = self._loop.create_future()
+    def run(self, job: Job, done: Done) -> None:
+        """Run a job in a thread, then call `done`: without a future between them, which would
+        cost a turn of the loop.
+        """
         if self._running >= len(self._threads) < MAX_THREADS:
             thread = threading.Thread(target=self._work, name="ledger-sync", daemon=True)
             thread.start()
             self._threads.append(thread)
         self._running += 1
-        self._jobs.append((job, future))
+        self._jobs.append((job, done))
         os.write(self._ask_write, b".")
-        return future
 
     def close(self) -> None:
         """End the threads, which finish what they run."""
@@ -63,25 +65,20 @@ class Flusher:
             item = self._jobs.popleft()
             if item is None:
                 return
-            job, future = item
+            job, done = item
             error: BaseException | None = None
             try:
                 job()
             except BaseException as failure:  # noqa: BLE001 - whatever it is, the asker hears it
                 error = failure
-            self._done.append((future, error))
+            self._done.append((done, error))
             os.write(self._tell_write, b".")
 
     def _hear(self) -> None:
         for _ in os.read(self._tell_read, 4096):
             self._running -= 1
-            future, error = self._done.popleft()
-            if future.done():
-                continue
-            if error is None:
-                future.set_result(None)
-            else:
-                future.set_exception(error)
+            done, error = self._done.popleft()
+            done(error)
 
 
 _flushers: dict[asyncio.AbstractEventLoop, Flusher] = {}
