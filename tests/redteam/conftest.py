@@ -4,12 +4,18 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from gnomon.domain.policy import Role
+from gnomon.domain.views import JailLevel
+from gnomon.trust import jail
+from gnomon.trust.jail import Child, Grants
+from tests.jail_kit import HOSTILE, Start
 
 DRIVER = Path(__file__).with_name("driver.py")
 ORDINARY_ID = 65_533
@@ -62,3 +68,25 @@ def user(request: pytest.FixtureRequest) -> str:
 def drive(user: str) -> Callable[..., dict[str, Any]]:
     """Play a gateway with a hostile child: see `driver.Request`. Equal requests run once."""
     return lambda **request: json.loads(_driven(user, json.dumps(request, sort_keys=True)))
+
+
+@pytest.fixture(params=[pytest.param("full", marks=pytest.mark.needs("jail-full")), "partial"])
+def level(request: pytest.FixtureRequest) -> JailLevel:
+    return request.param
+
+
+@pytest.fixture
+async def start(level: JailLevel) -> AsyncIterator[Start]:
+    """Start children here, in this process, and stop them afterwards."""
+    started: list[Child] = []
+
+    async def begin(role: Role = "resident", grants: Grants | None = None, **more: Any) -> Child:
+        module = more.pop("module", HOSTILE)
+        more = {"level": level, "serve": None, **more}
+        child = await jail.start(role, module, {"n": 1}, grants or Grants(), **more)
+        started.append(child)
+        return child
+
+    yield begin
+    for child in started:
+        await child.stop(0.0)
