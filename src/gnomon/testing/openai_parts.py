@@ -75,11 +75,17 @@ def requested_schema(body: Mapping[str, Any]) -> Mapping[str, Any] | None:
     return named.get("schema")
 
 
-def example_of(schema: Mapping[str, Any]) -> Any:
-    """A small value that fits a plain schema (objects, lists, strings, numbers, enums)."""
+def example_of(schema: Mapping[str, Any], root: Mapping[str, Any] | None = None) -> Any:
+    """A small value that fits a plain schema (objects, lists, strings, numbers, enums).
+
+    `root` is where references lead (`#/$defs/Name`); the schema itself if null.
+    """
+    root = schema if root is None else root
+    if "$ref" in schema:
+        return example_of(root["$defs"][schema["$ref"].rpartition("/")[2]], root)
     choices: Any = schema.get("anyOf") or schema.get("oneOf")
     if choices:
-        return example_of(choices[0])
+        return example_of(choices[0], root)
     if "enum" in schema:
         return schema["enum"][0]
     kind: Any = schema.get("type")
@@ -88,9 +94,9 @@ def example_of(schema: Mapping[str, Any]) -> Any:
         case "object":
             properties: Mapping[str, Mapping[str, Any]] = schema.get("properties", {})
             required: Sequence[str] = schema.get("required", ())
-            return {name: example_of(properties[name]) for name in required}
+            return {name: example_of(properties[name], root) for name in required}
         case "array":
-            return [example_of(schema["items"]) for _ in range(schema.get("minItems", 0))]
+            return [example_of(schema["items"], root) for _ in range(schema.get("minItems", 0))]
         case "string":
             return "stub"[: schema.get("maxLength", 4)].ljust(schema.get("minLength", 0), "x")
         case _:
