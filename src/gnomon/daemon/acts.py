@@ -45,6 +45,10 @@ class Acts:
 
     async def chat(self, asked: args.ChatTurn, progress: Progress) -> TurnReply:
         core = self._core
+        if asked.reply_to is not None:
+            if asked.session is not None:
+                core.turns.check(asked.session)
+            await core.inbox.replied(asked.reply_to)
         core.seen("chat")
         reply = await core.turns.take(
             asked.text,
@@ -115,12 +119,12 @@ class Acts:
     async def pause(self, asked: args.Pause, _: Progress) -> Done:
         now = self._core.platform.clock.wall()
         until = Millis(now + asked.for_seconds * SECOND) if asked.for_seconds is not None else None
-        self._core.memo.change(memo.paused(self._core.memo.facts, until))
+        await self._core.pause(until)
         words = "you resume it" if until is None else iso(until)
         return self._done(f"Paused until {words}: no model calls, nothing shown.")
 
     async def resume(self, _: Nothing, __: Progress) -> Done:
-        self._core.memo.change(memo.resumed(self._core.memo.facts))
+        await self._core.resume()
         return self._done("It goes on.")
 
     async def stop(self, _: Nothing, __: Progress) -> Done:

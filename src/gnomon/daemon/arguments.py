@@ -5,10 +5,12 @@ from typing import Annotated
 import msgspec
 
 from gnomon.domain.ledgers import LedgerName
+from gnomon.domain.records import SurfaceKind
 
 Text = Annotated[str, msgspec.Meta(min_length=1, max_length=100_000)]
 PathText = Annotated[str, msgspec.Meta(min_length=1, max_length=4_096)]
 LedgerId = Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9][a-z0-9_-]{0,127}$")]
+SurfaceId = Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$")]
 SessionId = Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$")]
 
 
@@ -21,7 +23,7 @@ class ChatTurn(Arguments, frozen=True):
 
     text: Text
     session: SessionId | None = None
-    reply_to: str | None = None
+    reply_to: SurfaceId | None = None
 
 
 class OfSession(Arguments, frozen=True):
@@ -69,6 +71,32 @@ class Pause(Arguments, frozen=True):
 
 class JournalTail(Arguments, frozen=True):
     lines: Annotated[int, msgspec.Meta(ge=1, le=1_000)] = 20
+
+
+class InboxList(Arguments, frozen=True):
+    """How many of the newest."""
+
+    limit: Annotated[int, msgspec.Meta(ge=1, le=500)] = 50
+
+
+class OfSurface(Arguments, frozen=True):
+    """An item, and nothing else: when and by which way is not the caller's to say."""
+
+    surface_id: SurfaceId
+
+
+class SurfaceEdit(Arguments, frozen=True):
+    surface_id: SurfaceId
+    text: Annotated[str, msgspec.Meta(max_length=20_000)]
+
+
+class SurfaceEmit(Arguments, frozen=True):
+    """`count`: it counts as the model's, instead of being left out of every number."""
+
+    title: Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
+    kind: SurfaceKind = "notification"
+    body: Annotated[str, msgspec.Meta(max_length=20_000)] = ""
+    count: bool = False
 
 
 class Card(Arguments, frozen=True):

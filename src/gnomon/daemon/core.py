@@ -23,9 +23,16 @@ from gnomon.config import Config
 from gnomon.daemon.artifacts import Artifacts
 from gnomon.daemon.background import Background
 from gnomon.daemon.child_requests import ChildRequests
-from gnomon.daemon.create import ensure_home, ensure_manifest, executive_manifest
+from gnomon.daemon.create import (
+    ensure_fitness_config,
+    ensure_home,
+    ensure_manifest,
+    executive_manifest,
+)
+from gnomon.daemon.engagement import EngagementBook
 from gnomon.daemon.history import History
-from gnomon.daemon.memo import Memo
+from gnomon.daemon.inbox import Inbox
+from gnomon.daemon.memo import Memo, paused, resumed
 from gnomon.daemon.models_in_force import ModelsInForce
 from gnomon.daemon.platform import ChildProcess, Platform
 from gnomon.daemon.presence import Presence, Sign
@@ -39,12 +46,13 @@ from gnomon.daemon.surfaces import OpenGate, Surfaces
 from gnomon.daemon.tallies import Tallies
 from gnomon.daemon.turns import Turns
 from gnomon.domain.errors import GnomonError
-from gnomon.domain.instants import MINUTE, iso
+from gnomon.domain.instants import MINUTE, Millis, iso
 from gnomon.domain.manifest import Manifest
 from gnomon.domain.records import Spend
 from gnomon.domain.records_referee import SurfaceEmitted
 from gnomon.gateway.stream import Stream
 from gnomon.home import AgentPaths, Home
+from gnomon.referee.config import Loaded
 from gnomon.scaffold.defaults import packaged_defaults
 from gnomon.scaffold.versions import Scaffold
 from gnomon.trust.jail import Grants
@@ -66,6 +74,7 @@ class Core:
     config: Config
     manifest: Manifest
     executive: Manifest
+    fitness: Loaded
     stores: Stores
     memo: Memo
     stream: Stream
@@ -84,6 +93,8 @@ class Core:
     services: ChildServices = field(init=False)
     surfaces: Surfaces = field(init=False)
     artifacts: Artifacts = field(init=False)
+    book: EngagementBook = field(init=False)
+    inbox: Inbox = field(init=False)
 
     def __post_init__(self) -> None:
         platform, config = self.platform, self.config
@@ -119,6 +130,15 @@ class Core:
         self.surfaces = Surfaces(self.stores, platform.disk, OpenGate(), self._show)
         self.artifacts = Artifacts(
             self.stores, platform.disk, lambda: self.presence.is_here(platform.clock.wall())
+        )
+        self.book = EngagementBook(self.stores, self.fitness.config, self._inbox_changed)
+        self.inbox = Inbox(
+            self.book,
+            self.surfaces,
+            self.artifacts,
+            self.seen,
+            self._scaffold_version,
+            platform.clock.wall,
         )
         self.services = ChildServices(
             stores=self.stores,
@@ -172,11 +192,23 @@ class Core:
         until = self.memo.facts.paused_until
         return FOREVER if until is None else iso(until)
 
+    async def pause(self, until: Millis | None) -> None:
+        """No calls, no surfaces, until an instant or until it is resumed."""
+        self.memo.change(paused(self.memo.facts, until))
+        await self.book.pause()
+
+    async def resume(self) -> None:
+        self.memo.change(resumed(self.memo.facts))
+        await self.book.resume()
+
     def say_status(self) -> None:
         self.stream.publish("status", {"ticks": self.tallies.decisions.ticks})
 
     def _scaffold_version(self) -> str:
         return self.world.scaffold_version()
+
+    def _inbox_changed(self) -> None:
+        self.stream.publish("inbox", {})
 
     def _show(self, mode: str, surface: SurfaceEmitted) -> None:
         told = {"surface_id": surface.surface_id, "kind": surface.surface_kind, "mode": mode}
@@ -245,6 +277,7 @@ async def open_core(home: Home, agent_id: str, platform: Platform) -> AsyncGener
             config=config,
             manifest=ensure_manifest(agent),
             executive=executive_manifest(),
+            fitness=ensure_fitness_config(agent),
             stores=stores,
             memo=memo,
             stream=Stream(clock.wall),

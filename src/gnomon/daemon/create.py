@@ -13,6 +13,8 @@ from gnomon.domain.errors import ConfigError, HomeError
 from gnomon.domain.manifest import Manifest
 from gnomon.gateway.authority import new_token
 from gnomon.home import HOME_FORMAT, AgentPaths, Home
+from gnomon.referee.config import Loaded, parse
+from gnomon.referee.config import default_text as fitness_text
 from gnomon.statefile import write_atomic
 
 PRIVATE = 0o700
@@ -101,6 +103,23 @@ def ensure_manifest(agent: AgentPaths) -> Manifest:
             f"{agent.manifest} cannot be used: {error}.",
             next_step="Mend it, or move it away to get the packaged one again.",
             file=str(agent.manifest),
+            line=0,
+        ) from error
+
+
+def ensure_fitness_config(agent: AgentPaths) -> Loaded:
+    """How it is judged, written with the locked values when it is missing. Only the operator
+    changes it. Raises ConfigError, naming the key.
+    """
+    if not agent.fitness_config.exists():
+        write_atomic(agent.fitness_config, fitness_text().encode())
+    try:
+        return parse(agent.fitness_config.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(
+            f"{agent.fitness_config} cannot be read: {error}.",
+            next_step="Mend it, or move it away to get the locked values again.",
+            file=str(agent.fitness_config),
             line=0,
         ) from error
 

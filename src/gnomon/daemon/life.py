@@ -1,6 +1,7 @@
 """A gateway's life: what it writes when it starts, does at each beat, and writes when it ends."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from gnomon import clock_step
@@ -9,11 +10,11 @@ from gnomon.daemon import beat, heartbeat
 from gnomon.daemon.beat import Due, Schedule
 from gnomon.daemon.core import Core
 from gnomon.daemon.cycle import Cycle
+from gnomon.daemon.engagement import Watch
 from gnomon.daemon.heartbeat import Heartbeat
 from gnomon.daemon.recovery import recover
 from gnomon.domain.errors import GnomonError
-from gnomon.domain.instants import SECOND, Millis, iso
-from gnomon.domain.records_referee import ClockStepped, GatewayStopped
+from gnomon.domain.instants import SECOND, Millis
 
 
 @dataclass
@@ -23,12 +24,10 @@ class Life:
     core: Core
     boot: str = field(default_factory=heartbeat.boot_id)
     schedule: Schedule | None = None
-    last_look: ClockReading = field(init=False)
     _beat: "asyncio.Task[None] | None" = None
 
     def __post_init__(self) -> None:
         self.cycle = Cycle(self.core.world)
-        self.last_look = clock_step.look(self.core.platform.clock)
 
     @property
     def tick_seconds(self) -> float:
@@ -48,8 +47,11 @@ class Life:
         last = heartbeat.read(core.home.heartbeat)
         this = heartbeat.now(clock, self.boot)
         await self._note_step_while_away(last, this)
-        for line in heartbeat.lines_at_start(last, this):
-            await core.stores.append("engagement-ledger", line)
+        await core.book.begin(
+            Watch(clock, self.boot),
+            heartbeat.lines_at_start(last, this),
+            is_paused=core.memo.facts_paused(clock.wall()),
+        )
         if last is None or not last.ended:
             await recover(core.stores, core.turns, last.wall if last else None)
         heartbeat.write(core.home.heartbeat, this)
@@ -67,27 +69,44 @@ class Life:
             await asyncio.gather(self._beat, return_exceptions=True)
         await core.residency.stop("the gateway ends")
         await core.background.drain()
-        await core.stores.append(
-            "engagement-ledger", GatewayStopped(cause="orderly", boot_id=self.boot)
-        )
+        await core.book.end()
         clock = core.platform.clock
         heartbeat.write(core.home.heartbeat, heartbeat.now(clock, self.boot, ended=True))
 
     async def act(self, things: list[Due]) -> None:
         """One beat. A tick runs beside it, so that a slow model delays no heartbeat."""
-        core, clock = self.core, self.core.platform.clock
-        try:
-            await self._look_at_clocks()
-            if "heartbeat" in things:
-                heartbeat.write(core.home.heartbeat, heartbeat.now(clock, self.boot))
-                await self._tidy()
-            if "anchor" in things:
-                await core.stores.anchor()
-                core.tallies.save()
-        except (GnomonError, OSError) as error:
-            core.stores.journal(f"A beat failed: {error}")
+        core = self.core
+        if "heartbeat" in things:
+            await self._try(self._heartbeat)
+            await self._try(self._tidy)
+        await self._try(core.book.beat)
+        await self._try(self._end_pause)
+        if "anchor" in things:
+            await self._try(self._anchor)
         if "tick" in things:
-            core.background.run(self.cycle.tick(clock.wall()))
+            core.background.run(self.cycle.tick(core.platform.clock.wall()))
+
+    async def _try(self, work: Callable[[], Awaitable[None]]) -> None:
+        """What fails at a beat keeps nothing else from being done."""
+        try:
+            await work()
+        except (GnomonError, OSError) as error:
+            self.core.stores.journal(f"A beat failed: {error}")
+
+    async def _heartbeat(self) -> None:
+        heartbeat.write(
+            self.core.home.heartbeat, heartbeat.now(self.core.platform.clock, self.boot)
+        )
+
+    async def _anchor(self) -> None:
+        await self.core.stores.anchor()
+        self.core.tallies.save()
+
+    async def _end_pause(self) -> None:
+        """A pause that has run out ends by itself."""
+        memo = self.core.memo
+        if memo.facts.paused and not memo.facts_paused(self.core.platform.clock.wall()):
+            await self.core.resume()
 
     async def _tidy(self) -> None:
         """End what has been idle, and try again what a failing disk closed."""
@@ -96,13 +115,6 @@ class Life:
         await core.tools.end_idle()
         await core.history.end_idle()
         await core.stores.reopen_closed()
-
-    async def _look_at_clocks(self) -> None:
-        now = clock_step.look(self.core.platform.clock)
-        change = clock_step.between(self.last_look, now)
-        before, self.last_look = self.last_look, now
-        if change.step_seconds:
-            await self._note_step(change.step_seconds, before.wall, now.wall)
 
     async def _note_step_while_away(self, last: Heartbeat | None, this: Heartbeat) -> None:
         """The clock may also have been set while nothing ran; only one boot can tell."""
@@ -113,17 +125,7 @@ class Life:
             ClockReading(this.wall, this.boottime, this.monotonic),
         )
         if change.step_seconds:
-            await self._note_step(change.step_seconds, last.wall, this.wall)
-
-    async def _note_step(self, seconds: int, before: Millis, after: Millis) -> None:
-        core = self.core
-        if seconds < 0:
-            await core.stores.begin_segments()
-        await core.stores.append(
-            "engagement-ledger",
-            ClockStepped(step_seconds=seconds, wall_before=iso(before), wall_after=iso(after)),
-        )
-        core.stores.journal(f"The clock was set by {seconds} s.")
+            await self.core.book.note_step(change.step_seconds, last.wall, this.wall)
 
     async def _wake_resident(self) -> None:
         try:

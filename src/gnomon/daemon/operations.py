@@ -9,6 +9,7 @@ from typing import Any
 from gnomon.daemon import arguments as args
 from gnomon.daemon.acts import Acts
 from gnomon.daemon.core import Core
+from gnomon.daemon.inbox import inbox_rows
 from gnomon.daemon.inspection import inspection
 from gnomon.daemon.ledger_pages import ledger_pages
 from gnomon.domain import views
@@ -81,7 +82,8 @@ def table(core: Core, acts: Acts) -> dict[str, Operation]:
         ),
     )
     looking = inspection(core.home, core.agent, core.platform)
-    return {row.name: row for row in (*rows, *ledger_pages(core.stores), *looking)}
+    more = (*inbox_rows(core.inbox), *ledger_pages(core.stores), *looking)
+    return {row.name: row for row in (*rows, *more)}
 
 
 def _reads(name: str, summary: str, arguments: Any, result: Any, run: Run) -> Operation:

@@ -31,12 +31,16 @@ class Turns:
         self._committed: dict[str, asyncio.Event] = {}
         self.in_flight = 0
 
-    def conversation(self, session: str) -> conversations.Conversation:
+    def check(self, session: str) -> None:
         """Raises UsageError when there is no such session."""
         if not self._stores.agent.session(session).exists():
             raise UsageError(
                 f"There is no session {session!r}.", next_step="`gnomon chat` starts a new one."
             )
+
+    def conversation(self, session: str) -> conversations.Conversation:
+        """Raises UsageError when there is no such session."""
+        self.check(session)
         lines = self._stores.ledger("session", session).read()
         return conversations.conversation(session, lines)
 

@@ -69,3 +69,8 @@ class VirtualClock:
     def step(self, seconds: float) -> None:
         """Somebody sets the wall clock."""
         self._stepped += seconds
+
+    def sleep(self, seconds: float) -> None:
+        """The machine sleeps: wall and boot time go on, the monotonic clock stands still."""
+        self._loop.jump(seconds)
+        self._asleep += seconds
