@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import get_args
 
 from gnomon.domain.errors import TrustError, UsageError
-from gnomon.domain.instants import SECOND, Millis
+from gnomon.domain.instants import DAY, SECOND, Millis
 from gnomon.domain.ledgers import Line
 from gnomon.domain.records import Origin, SurfaceKind
 from gnomon.domain.records_referee import Outcome, OutcomeKind, OutcomeSource, SurfaceEmitted
@@ -32,8 +32,8 @@ OPERATOR_SOURCES: dict[OutcomeKind, frozenset[OutcomeSource]] = {
 APPEND_GRACE = 5 * SECOND
 """An outcome decided within the horizon counts although its line was stamped so much later:
 the append may have waited for the disk."""
-SETTLED_KEPT = 2_000
-"""How many settled surfaces are remembered unless `prune` says otherwise."""
+REMEMBERED = 28 * DAY
+"""How long a settled surface is remembered: what people are shown pools 28 days (page 3)."""
 
 
 @dataclass
@@ -72,7 +72,8 @@ class Surface:
 class Engagement:
     """The fold of an engagement-ledger, kept and caught up line by line.
 
-    `open` are the surfaces whose outcome may still change; `settled` the latest of the rest.
+    `open` are the surfaces whose outcome may still change; `settled`, in the order in which
+    they were settled, those of the last 28 days whose outcome may not.
     """
 
     def __init__(self, config: FitnessConfig) -> None:
@@ -139,8 +140,9 @@ class Engagement:
                 continue
             if self.is_mature(surface, steady):
                 self.settled[surface.surface_id] = self.open.pop(surface.surface_id)
-        for surface_id in list(self.settled)[: max(0, len(self.settled) - SETTLED_KEPT)]:
-            del self.settled[surface_id]
+        forgotten = steady - REMEMBERED - self.config.wall_ms
+        while self.settled and next(iter(self.settled.values())).emitted < forgotten:
+            del self.settled[next(iter(self.settled))]
 
     # --- folding ---------------------------------------------------------------------------
 

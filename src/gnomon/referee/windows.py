@@ -1,0 +1,286 @@
+"""From decision and engagement lines to the lines of the fitness-ledger. Pure.
+
+What is written is a function of the two ledgers and the config, whenever the writer runs: a
+window's line says what stood 60 s after its end, and so does each amendment, as of the end of
+a later window. A line already there is taken in (`FitnessTail`) and not made again; so a
+writer that was killed at any point goes on where the ledger stops.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Literal
+
+from msgspec.structs import asdict, replace
+
+from gnomon.domain.errors import LedgerCorruptError
+from gnomon.domain.instants import MINUTE, SECOND, Millis, iso, parse_iso
+from gnomon.domain.ledgers import Line
+from gnomon.domain.records import AnchoredHead
+from gnomon.domain.records_referee import (
+    Amendment,
+    ClockStepped,
+    EngagementReason,
+    FitnessBody,
+    Gap,
+    Window,
+    WindowMeasured,
+)
+from gnomon.referee.config import Loaded
+from gnomon.referee.engagement import Engagement, Surface
+from gnomon.referee.fitness import (
+    Engaged,
+    Tally,
+    engaged,
+    engaged_part,
+    stall,
+    window_start,
+)
+from gnomon.referee.fitness_tail import DECISIONS, ENGAGEMENT, FitnessTail
+
+SETTLES_AFTER = MINUTE
+"""A window is computed so long after its end: a beat, so that its last lines are written."""
+
+Next = Literal["later", "earlier", "none"]
+
+
+@dataclass(frozen=True)
+class Stay:
+    """The decision lines between entering a window and leaving it. `followed`: whether the
+    next line lies in a later window, or in an earlier one (the clock was set back).
+    """
+
+    tally: Tally
+    followed: Next
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a plan rests on.
+
+    `decisions` are the lines after `tail.decision`; reading them may raise LedgerCorruptError.
+    `engagement` are all lines after `tail.after`. `cited_at` is the time of the line that
+    `tail.decision` cites. `changed` says that a line which the tail cites is not there any
+    more, or that the engagement could not be read to its head.
+    """
+
+    decisions: Iterable[Line]
+    engagement: Sequence[Line]
+    cited_at: Millis | None = None
+    changed: bool = False
+
+
+def plan(
+    tail: FitnessTail, evidence: Evidence, loaded: Loaded, now: Millis
+) -> Iterator[FitnessBody]:
+    """The lines that are due, in order; each is taken into `tail` as it is given.
+
+    Raises LedgerCorruptError when not one decision line can be read.
+    """
+    planner = _Planner(tail, evidence, loaded)
+    window_ms = loaded.config.window_ms
+    decisions = iter(evidence.decisions)
+    first = next(decisions, None)
+    if first is None:
+        return
+    yield from planner.resume(first, evidence.cited_at)
+    for stay in stays(chain([first], decisions), window_ms):
+        end = stay.tally.start + window_ms
+        if stay.followed != "earlier" and now < end + SETTLES_AFTER:
+            return
+        stay.tally.changed |= evidence.changed
+        yield from planner.measure(stay)
+
+
+def stays(lines: Iterable[Line], window_ms: int) -> Iterator[Stay]:
+    """Decision lines by the window they lie in, in order of `seq`. Each line is in one stay.
+
+    A stay that cannot be read to its end is the last, and marked `changed`.
+    """
+    tally: Tally | None = None
+    try:
+        for line in lines:
+            start = window_start(line.at, window_ms)
+            if tally is None:
+                tally = Tally(start)
+            elif start != tally.start:
+                yield Stay(tally, "later" if start > tally.start else "earlier")
+                tally = Tally(start)
+            tally.take(line)
+    except LedgerCorruptError:
+        if tally is None:
+            raise
+        tally.changed = True
+    if tally is not None:
+        yield Stay(tally, "none")
+
+
+class _Planner:
+    """Walks engagement lines beside the decisions, window by window."""
+
+    def __init__(self, tail: FitnessTail, evidence: Evidence, loaded: Loaded) -> None:
+        self._tail = tail
+        self._lines = evidence.engagement
+        self._config, self._sha256 = loaded.config, loaded.sha256
+        self._state = Engagement(self._config)
+        self._next = 0  # index of the first line not taken
+        self._steps = [
+            (line.seq, line.body)
+            for line in evidence.engagement
+            if isinstance(line.body, ClockStepped)
+        ]
+        self._by_window: dict[str, list[Surface]] = {}
+        while self._next < len(self._lines) and self._lines[self._next].seq <= tail.engagement.seq:
+            self._take_next()
+
+    def resume(self, following: Line, cited_at: Millis | None) -> Iterator[FitnessBody]:
+        """What the last window's end had still to amend when the writer was stopped."""
+        start, end = self._tail.last_start, self._tail.last_end
+        if start is None or end is None:
+            return
+        as_of = Millis(parse_iso(end) + SETTLES_AFTER)
+        if cited_at is not None and following.at < parse_iso(start):
+            as_of = cited_at
+        yield from self._amendments(as_of)
+
+    def measure(self, stay: Stay) -> Iterator[FitnessBody]:
+        """The lines of one window's end: a gap before it, itself, what it shows of others."""
+        tally = stay.tally
+        start = iso(tally.start)
+        if self._tail.last_end is not None and start > self._tail.highest_end:
+            yield self._given(self._gap(self._tail.highest_end, start))
+        self._take_until(stay)
+        as_of = Millis(tally.start + self._config.window_ms + SETTLES_AFTER)
+        if stay.followed == "earlier":
+            as_of = tally.last_at
+        yield self._given(self._window(tally, start, as_of))
+        yield from self._amendments(as_of)
+
+    # --- engagement lines beside the windows -------------------------------------------------
+
+    def _take_until(self, stay: Stay) -> None:
+        """Take the engagement lines up to this window's end, or up to where the clock went
+        back while it lasted.
+        """
+        end = stay.tally.start + self._config.window_ms + SETTLES_AFTER
+        last_start = self._tail.last_start
+        went_back = last_start is not None and iso(stay.tally.start) < last_start
+        previous = None if went_back or not self._next else self._lines[self._next - 1].at
+        while self._next < len(self._lines):
+            line = self._lines[self._next]
+            if line.at >= end:
+                return
+            if stay.followed == "earlier" and previous is not None and line.at < previous:
+                return
+            previous = line.at
+            self._take_next()
+
+    def _take_next(self) -> None:
+        line = self._lines[self._next]
+        self._next += 1
+        self._state.take(line)
+        surface = self._state.find(getattr(line.body, "surface_id", ""))
+        if surface is not None and surface.seq == line.seq:
+            start = iso(window_start(line.at, self._config.window_ms))
+            self._by_window.setdefault(start, []).append(surface)
+
+    def _cut(self) -> AnchoredHead:
+        """The last engagement line taken."""
+        if not self._next:
+            return self._tail.engagement
+        line = self._lines[self._next - 1]
+        return AnchoredHead(seq=line.seq, sha256=line.sha256)
+
+    def _was_stepped(self, start: Millis) -> bool:
+        """Whether the clock was set out of or into a window.
+
+        A step forward out of it is dated after its end, so the next step is looked at too.
+        """
+        since, until = self._tail.engagement_before, self._cut().seq
+        steps = [step for seq, step in self._steps if since < seq <= until]
+        following = next((step for seq, step in self._steps if seq > until), None)
+        if following is not None and following.step_seconds > 0:
+            steps.append(following)
+        return any(
+            window_start(parse_iso(wall), self._config.window_ms) == start
+            for step in steps
+            for wall in (step.wall_before, step.wall_after)
+        )
+
+    # --- lines -----------------------------------------------------------------------------
+
+    def _given(self, body: FitnessBody) -> FitnessBody:
+        self._tail.take(body)
+        return body
+
+    def _gap(self, since: str, until: str) -> Gap:
+        return Gap(
+            window_start=since,
+            window_end=until,
+            window_seconds=(parse_iso(until) - parse_iso(since)) // SECOND,
+            config_sha256=self._sha256,
+            inputs={DECISIONS: self._tail.decision, ENGAGEMENT: self._tail.engagement},
+        )
+
+    def _window(self, tally: Tally, start: str, as_of: Millis) -> Window | Amendment:
+        known = self._tail.standing.get(start)
+        void: EngagementReason | None = None
+        if tally.changed:
+            void = "ledger_changed"
+        elif known is not None or self._was_stepped(tally.start):
+            void = "clock_step"
+        measured = stall(tally, self._config, void)
+        window = Window(
+            window_start=start,
+            window_end=iso(Millis(tally.start + self._config.window_ms)),
+            window_seconds=self._config.window_seconds,
+            stall_composite=measured.composite,
+            stall_reason=measured.reason,
+            components=measured.components,
+            tick_count=tally.ticks,
+            reflection_count=tally.reflections,
+            executive_attempt_count=tally.attempts,
+            scaffold_version=tally.versions[-1] if tally.versions else None,
+            mixed_scaffold=len(set(tally.versions)) > 1,
+            config_sha256=self._sha256,
+            inputs={DECISIONS: tally.last, ENGAGEMENT: self._cut()},
+            **asdict(self._engaged(start, as_of, void)),
+        )
+        return window if known is None else _lived_twice(known.body, window)
+
+    def _engaged(self, start: str, as_of: Millis, void: EngagementReason | None) -> Engaged:
+        steady = self._state.availability.steady(as_of)
+        return engaged(self._by_window.get(start, ()), self._state, steady, void)
+
+    def _amendments(self, as_of: Millis) -> Iterator[FitnessBody]:
+        """Windows whose engagement is not any more what their standing line says."""
+        for start, standing in sorted(self._tail.standing.items()):
+            body = standing.body
+            if body.mature:
+                continue
+            void = body.engagement_reason if body.engagement_reason != "low_sample" else None
+            part = self._engaged(start, as_of, void)
+            if part == engaged_part(body):
+                continue
+            amended = replace(
+                body,
+                config_sha256=self._sha256,
+                inputs={**body.inputs, ENGAGEMENT: self._cut()},
+                **asdict(part),
+            )
+            yield self._given(Amendment(**asdict(amended)))
+
+
+def _lived_twice(before: WindowMeasured, again: WindowMeasured) -> Amendment:
+    """The clock was set back into a window that has its line: what happened in it happened
+    at two times of one name, so it counts, and measures nothing.
+    """
+    versions = {before.scaffold_version, again.scaffold_version}
+    combined = replace(
+        again,
+        tick_count=before.tick_count + again.tick_count,
+        reflection_count=before.reflection_count + again.reflection_count,
+        executive_attempt_count=before.executive_attempt_count + again.executive_attempt_count,
+        mixed_scaffold=before.mixed_scaffold or again.mixed_scaffold or len(versions) > 1,
+    )
+    return Amendment(**asdict(combined))

@@ -1,0 +1,137 @@
+"""The fitness writer's process: a jailed job that reads three ledgers and writes none.
+
+It answers `work {heads, tail, now, most}` with the lines that are due. It reads no further
+than the heads, finds its place by bisection, and asks no model.
+"""
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import TypeVar, cast
+
+import msgspec
+
+from gnomon.domain.errors import LedgerCorruptError, RecordError, UsageError
+from gnomon.domain.instants import Millis, parse_iso
+from gnomon.domain.json_value import Fields, Json
+from gnomon.domain.ledgers import BODIES, Head, LedgerName, Line
+from gnomon.domain.records import AnchoredHead
+from gnomon.domain.records_referee import Amendment, Gap, Window
+from gnomon.ledger.reading import LedgerReader
+from gnomon.referee.config import Loaded, parse
+from gnomon.referee.fitness_tail import DECISIONS, ENGAGEMENT, FitnessTail
+from gnomon.referee.windows import Evidence, plan
+from gnomon.trust.ipc import Peer
+
+T = TypeVar("T")
+MOST_LINES = 256
+"""Lines of one answer: a few hundred kilobytes."""
+
+
+class WriterArgument(msgspec.Struct, frozen=True, kw_only=True):
+    """The first file of each ledger, and the text of fitness-config.json."""
+
+    paths: dict[LedgerName, str]
+    config: str
+
+
+class Work(msgspec.Struct, frozen=True, kw_only=True):
+    """`heads` are acknowledged; `tail` is where the fitness-ledger stands."""
+
+    heads: dict[LedgerName, Head]
+    tail: FitnessTail
+    now: Millis
+    most: int = MOST_LINES
+
+
+class Due(msgspec.Struct, frozen=True, kw_only=True):
+    """The lines to append, in order. `more`: ask again once they are."""
+
+    lines: tuple[Window | Amendment | Gap, ...]
+    more: bool
+
+
+class Writer:
+    """Reads and computes; holds nothing between two answers."""
+
+    def __init__(self, argument: WriterArgument) -> None:
+        self._loaded: Loaded = parse(argument.config)
+        self._readers = {
+            name: LedgerReader(Path(path), name, BODIES[name])
+            for name, path in argument.paths.items()
+        }
+
+    async def answer(self, op: str, args: Fields, send_part: Callable[[Json], None]) -> Json:
+        del send_part
+        match op:
+            case "work":
+                return cast("Json", msgspec.to_builtins(self.due(_decoded(args, Work))))
+            case "stop":
+                return {}
+            case _:
+                raise UsageError(f"The fitness writer does not answer {op!r}.", op=op)
+
+    def due(self, work: Work) -> Due:
+        """The lines that are due. Raises LedgerCorruptError when the decisions are unreadable
+        from their first line on.
+        """
+        tail = work.tail
+        engagement, unread = _up_to_damage(self._after(ENGAGEMENT, tail.after, work))
+        cited_at, gone = self._cited(DECISIONS, tail.decision, work)
+        decisions = self._after(DECISIONS, tail.decision.seq, work)
+        if gone and tail.last_end is not None:
+            # Its number means nothing in a ledger that was replaced: go by time.
+            since = parse_iso(tail.last_end)
+            decisions = self._readers[DECISIONS].read_range(since, until=work.heads[DECISIONS])
+        evidence = Evidence(
+            decisions=decisions,
+            engagement=engagement,
+            cited_at=cited_at,
+            changed=unread or gone or self._cited(ENGAGEMENT, tail.engagement, work)[1],
+        )
+        planned = plan(tail, evidence, self._loaded, work.now)
+        lines = tuple(islice(planned, max(1, work.most)))
+        return Due(lines=lines, more=next(planned, None) is not None)
+
+    def _after(self, name: LedgerName, seq: int, work: Work) -> Iterator[Line]:
+        head = work.heads.get(name, Head())
+        return self._readers[name].read(after_seq=seq, until=head)
+
+    def _cited(
+        self, name: LedgerName, cited: AnchoredHead, work: Work
+    ) -> tuple[Millis | None, bool]:
+        """When the line was written that the fitness-ledger cites; and whether it is gone."""
+        if cited.seq == 0:
+            return None, False
+        if cited.seq > work.heads.get(name, Head()).seq:
+            return None, True
+        try:
+            line = next(self._after(name, cited.seq - 1, work))
+        except LedgerCorruptError:
+            return None, True
+        return line.at, line.sha256 != cited.sha256
+
+
+def _up_to_damage(lines: Iterator[Line]) -> tuple[list[Line], bool]:
+    """The lines that can be read, and whether some cannot."""
+    found: list[Line] = []
+    try:
+        found.extend(lines)
+    except LedgerCorruptError:
+        return found, True
+    return found, False
+
+
+def _decoded(args: Fields, type_: type[T]) -> T:
+    try:
+        return msgspec.convert(args, type_)
+    except msgspec.ValidationError as error:
+        name = type_.__name__
+        raise RecordError(f"Not a {name}: {error}", kind=name, reason=str(error)) from error
+
+
+async def serve(peer: Peer, argument: Fields) -> None:
+    """Entry of the child process; returns when the gateway has gone."""
+    writer = Writer(_decoded(argument, WriterArgument))
+    peer.serve(writer.answer)
+    await peer.closed()

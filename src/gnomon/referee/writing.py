@@ -1,0 +1,201 @@
+"""The gateway's side of the fitness writer: when it is due, what it is given, what is appended.
+
+The job computes; only the gateway appends. What the job says is a function of what it was
+given, so a run that was killed anywhere is simply made again.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, cast
+
+import msgspec
+
+from gnomon.domain.errors import RecordError
+from gnomon.domain.instants import Millis, iso, parse_iso
+from gnomon.domain.json_value import Fields, Json
+from gnomon.domain.ledgers import Head, LedgerName
+from gnomon.domain.ports import Ledger
+from gnomon.domain.records_referee import Amendment, ClockStepped, FitnessBody, Gap, Window
+from gnomon.ledger.segments import segments
+from gnomon.referee.config import Loaded
+from gnomon.referee.fitness import window_start
+from gnomon.referee.fitness_tail import DECISIONS, ENGAGEMENT, FitnessTail, Standing
+from gnomon.referee.windows import SETTLES_AFTER
+from gnomon.referee.writer_main import Due, Work, WriterArgument
+from gnomon.trust.jail import Grants
+from gnomon.trust.roles import check_append
+
+WRITER_MODULE = "gnomon.referee.writer_main"
+ARTIFACTS: LedgerName = "artifact-ledger"
+FITNESS: LedgerName = "fitness-ledger"
+READ: tuple[LedgerName, ...] = (DECISIONS, ARTIFACTS, ENGAGEMENT)
+"""What the writer may read (page 1)."""
+GRACE_SECONDS = 2.0
+YIELD_EVERY = 100
+"""Lines read between two turns of the event loop, while the gateway reads a whole ledger."""
+
+
+class CitedLedger(Ledger, Protocol):
+    """A ledger whose end may be handed to a job."""
+
+    @property
+    def durable_head(self) -> Head: ...
+
+
+class WriterPeer(Protocol):
+    async def call(self, op: str, args: Fields) -> Json: ...
+
+
+class WriterChild(Protocol):
+    """The job's process (`gnomon.trust.jail.Child`, or what plays it)."""
+
+    @property
+    def peer(self) -> WriterPeer: ...
+    async def stop(self, grace: float) -> None: ...
+
+
+StartWriter = Callable[[Fields, Grants], Awaitable[WriterChild]]
+"""Starts `WRITER_MODULE` in the role `fitness-writer` with an argument and grants."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """What one run appended, by kind."""
+
+    windows: int = 0
+    amendments: int = 0
+    gaps: int = 0
+
+    @property
+    def lines(self) -> int:
+        return self.windows + self.amendments + self.gaps
+
+
+class FitnessWriting:
+    """`ledgers` are open: the three that are read, and `fitness-ledger`. `paths` are their
+    first files.
+    """
+
+    def __init__(
+        self,
+        ledgers: Mapping[LedgerName, CitedLedger],
+        paths: Mapping[LedgerName, Path],
+        loaded: Loaded,
+        start: StartWriter,
+    ) -> None:
+        self._ledgers = ledgers
+        self._paths = paths
+        self._loaded = loaded
+        self._start = start
+        self._tail: FitnessTail | None = None
+        self._ran_for: Millis | None = None
+        self._running = asyncio.Lock()
+
+    def is_due(self, now: Millis) -> bool:
+        """Whether a window has closed, 60 s ago or more, since the last run. Cheap."""
+        return not self._running.locked() and self._closed(now) != self._ran_for
+
+    async def run(self, now: Millis) -> Written:
+        """Append every line that is due at `now`. One run at a time; a second one waits.
+
+        Raises what the job or the ledger raised; asked again, it goes on where it stopped.
+        """
+        async with self._running:
+            ran_for = self._closed(now)
+            child = await self._start(*self._handed())
+            try:
+                kinds = [type(body) for body in await self._written(child, now)]
+            finally:
+                await child.stop(GRACE_SECONDS)
+            self._ran_for = ran_for
+            return Written(kinds.count(Window), kinds.count(Amendment), kinds.count(Gap))
+
+    def _closed(self, now: Millis) -> Millis:
+        return window_start(Millis(now - SETTLES_AFTER), self._loaded.config.window_ms)
+
+    def _handed(self) -> tuple[Fields, Grants]:
+        argument = WriterArgument(
+            paths={name: str(self._paths[name]) for name in READ}, config=self._loaded.text
+        )
+        files = (segment.path for name in READ for segment in segments(self._paths[name]))
+        fields = cast("dict[str, Json]", msgspec.to_builtins(argument))
+        return fields, Grants(read=tuple(files))
+
+    async def _written(self, child: WriterChild, now: Millis) -> list[FitnessBody]:
+        """Ask and append until nothing is due any more."""
+        written: list[FitnessBody] = []
+        more = True
+        while more:
+            tail = await self._current_tail(now)
+            heads = {name: self._ledgers[name].durable_head for name in READ}
+            work = Work(heads=heads, tail=tail, now=now)
+            answer = await child.peer.call("work", cast("Fields", msgspec.to_builtins(work)))
+            due = _decoded(answer)
+            await self._append(due.lines)
+            for body in due.lines:
+                tail.take(body)
+            written += due.lines
+            more = due.more
+        return written
+
+    async def _append(self, bodies: tuple[FitnessBody, ...]) -> None:
+        """All of an answer with one sync; what got through of it before a failure counts."""
+        for body in bodies:
+            check_append("fitness-writer", FITNESS, body.kind())
+        try:
+            await asyncio.gather(*(self._ledgers[FITNESS].append(body) for body in bodies))
+        except BaseException:
+            self._tail = None  # read anew, next time, from what is there
+            raise
+
+    async def _current_tail(self, now: Millis) -> FitnessTail:
+        if self._tail is None:
+            tail = FitnessTail()
+            async for body in self._fitness():
+                tail.take(body)
+            self._tail = tail
+        await self._hand_lived(self._tail, now)
+        return self._tail
+
+    async def _fitness(self) -> AsyncIterator[FitnessBody]:
+        """The fitness-ledger from its first line, without holding up the event loop."""
+        for number, line in enumerate(self._ledgers[FITNESS].read()):
+            if number % YIELD_EVERY == 0:
+                await asyncio.sleep(0)
+            if isinstance(line.body, Window | Amendment | Gap):
+                yield line.body
+
+    # --- windows that are lived again -----------------------------------------------------------
+
+    async def _hand_lived(self, tail: FitnessTail, now: Millis) -> None:
+        """After the clock was set back: add the standing lines of the windows that may be
+        entered again, which the writer must not measure as if they were new.
+        """
+        upto = iso(window_start(now, self._loaded.config.window_ms))
+        if not tail.is_lived(upto) and not tail.lives_again:
+            return
+        since = self._entered_from(tail)
+        found = dict[str, Standing]()
+        async for body in self._fitness():
+            if not isinstance(body, Gap) and since <= body.window_start <= upto:
+                found[body.window_start] = Standing(body=body, after=0)
+        tail.standing = {**found, **tail.standing}
+
+    def _entered_from(self, tail: FitnessTail) -> str:
+        """The earliest window that lines not measured yet may lie in."""
+        window_ms = self._loaded.config.window_ms
+        lines = self._ledgers[ENGAGEMENT].read(after_seq=tail.engagement_before)
+        steps = [line.body for line in lines if isinstance(line.body, ClockStepped)]
+        starts = [iso(window_start(parse_iso(step.wall_after), window_ms)) for step in steps]
+        return min([*starts, tail.last_start or ""])
+
+
+def _decoded(answer: Json) -> Due:
+    try:
+        return msgspec.convert(answer, Due)
+    except msgspec.ValidationError as error:
+        raise RecordError(
+            f"The fitness writer's answer is none: {error}", kind="Due", reason=str(error)
+        ) from error
