@@ -5,12 +5,12 @@ and tested itself, and gives back the child with its pipe.
 """
 
 import asyncio
-import atexit
 import contextlib
 import logging
 import os
 import signal
 import socket
+import stat
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -247,15 +247,16 @@ async def _receive(sock: socket.socket, size: int) -> bytes:
 
 @cache
 def _canary() -> str | None:
-    """A file that this process can read and write and no child may: what self-tests try."""
+    """An empty file that this user can read and write and no child may: what self-tests try.
+
+    One for each user of the machine, always the same, so that killed gateways leave no heap.
+    """
+    path = Path(tempfile.gettempdir(), f"gnomon-self-test-{os.geteuid()}")
     try:
-        descriptor, path = tempfile.mkstemp(prefix="gnomon-self-test-")
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     except OSError:
         return None
+    found = os.fstat(descriptor)
     os.close(descriptor)
-    atexit.register(_remove, path)
-    return path
-
-
-def _remove(path: str) -> None:
-    Path(path).unlink(missing_ok=True)
+    ours = found.st_uid == os.geteuid() and stat.S_ISREG(found.st_mode)
+    return str(path) if ours else None
