@@ -18,7 +18,9 @@ help: ## Say what there is
 setup: $(RUN) $(DEV) ## Make .venv with everything; start nothing
 	@echo "Ready. Start with: make up"
 
+# Jailed processes cannot write compiled files; without these each would compile at its start.
 up: $(RUN) ## Start Gnomon and show the dashboard's address (ARGS="--port 0")
+	@$(BIN)/python -m compileall -q src/gnomon
 	@$(BIN)/gnomon up $(ARGS)
 
 test: $(RUN) $(DEV) ## Run all tests, and say what this machine could not run

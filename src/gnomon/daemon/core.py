@@ -6,7 +6,7 @@ long as the verb takes. Processes are started when they are needed, here as ther
 
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 from gnomon import config as configuration
@@ -30,6 +30,7 @@ from gnomon.daemon.create import (
     executive_manifest,
 )
 from gnomon.daemon.engagement import EngagementBook
+from gnomon.daemon.findings import RuleSurfaces
 from gnomon.daemon.history import History
 from gnomon.daemon.inbox import Inbox
 from gnomon.daemon.memo import Memo, paused, resumed
@@ -39,6 +40,7 @@ from gnomon.daemon.presence import Presence, Sign
 from gnomon.daemon.residency import Residency
 from gnomon.daemon.resident_world import ResidentWorld
 from gnomon.daemon.self_state import SelfStateFile
+from gnomon.daemon.self_tests import RecordedStarts
 from gnomon.daemon.services import ChildServices
 from gnomon.daemon.speech import Speech
 from gnomon.daemon.stores import Stores, open_stores
@@ -53,6 +55,7 @@ from gnomon.domain.records_referee import SurfaceEmitted
 from gnomon.gateway.stream import Stream
 from gnomon.home import AgentPaths, Home
 from gnomon.referee.config import Loaded
+from gnomon.resident.notifier import SPEAKING
 from gnomon.scaffold.defaults import packaged_defaults
 from gnomon.scaffold.versions import Scaffold
 from gnomon.trust.jail import Grants
@@ -95,6 +98,7 @@ class Core:
     artifacts: Artifacts = field(init=False)
     book: EngagementBook = field(init=False)
     inbox: Inbox = field(init=False)
+    findings: RuleSurfaces = field(init=False)
 
     def __post_init__(self) -> None:
         platform, config = self.platform, self.config
@@ -139,6 +143,15 @@ class Core:
             self.seen,
             self._scaffold_version,
             platform.clock.wall,
+        )
+        self.findings = RuleSurfaces(
+            memo=self.memo,
+            surfaces=self.surfaces,
+            report=lambda: self.history.report(None, None),
+            observed=self.history.observed,
+            may_speak=self._may_speak,
+            scaffold_version=self._scaffold_version,
+            now=platform.clock.wall,
         )
         self.services = ChildServices(
             stores=self.stores,
@@ -203,6 +216,11 @@ class Core:
 
     def say_status(self) -> None:
         self.stream.publish("status", {"ticks": self.tallies.decisions.ticks})
+
+    def _may_speak(self) -> bool:
+        """What rests on no model is told whichever model there is, in a mode that speaks."""
+        paused = self.memo.facts_paused(self.platform.clock.wall())
+        return self.config.kernel.mode in SPEAKING and not paused
 
     def _scaffold_version(self) -> str:
         return self.world.scaffold_version()
@@ -270,6 +288,7 @@ async def open_core(home: Home, agent_id: str, platform: Platform) -> AsyncGener
     async with AsyncExitStack() as stack:
         stack.push_async_callback(stores.close)
         memo = Memo(agent.state, platform.disk)
+        platform = _with_recorded_starts(platform, config, memo)
         core = Core(
             home=home,
             agent=agent,
@@ -299,3 +318,11 @@ async def open_core(home: Home, agent_id: str, platform: Platform) -> AsyncGener
         stack.push_async_callback(core.tools.close)
         stack.push_async_callback(core.residency.stop, "the gateway ends")
         yield core
+
+
+def _with_recorded_starts(platform: Platform, config: Config, memo: Memo) -> Platform:
+    """Starts that note each jail's self-test, without a jail only where the operator said so."""
+    start = platform.start_child
+    if config.gateway.allow_unjailed and platform.start_unjailed is not None:
+        start = platform.start_unjailed
+    return replace(platform, start_child=RecordedStarts(start, memo, platform.clock))

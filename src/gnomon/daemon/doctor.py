@@ -7,7 +7,7 @@ import os
 import shutil
 import stat
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -28,9 +28,9 @@ def diagnose(
     jail_level: Callable[[], JailLevel],
     verify: Callable[[], tuple[bool, str]],
     weights: Callable[[], Path | None],
-    notes: Iterator[Check] | None = None,
+    self_tests: Callable[[], str],
 ) -> Diagnosis:
-    """Run every check. `notes` are what only a running gateway knows."""
+    """Run every check."""
     checks = [
         _python(),
         _home(home),
@@ -39,9 +39,9 @@ def diagnose(
         _disk(home),
         _ledgers(verify),
         _jail(jail_level),
+        _check("jail-self-test", "ok", self_tests()),
         _git(),
         _model(home, environ, weights),
-        *(notes or ()),
     ]
     return Diagnosis(checks=tuple(checks))
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from gnomon.daemon import arguments as args
 from gnomon.daemon.doctor import diagnose
 from gnomon.daemon.platform import Platform
+from gnomon.daemon.self_tests import recorded
 from gnomon.domain.errors import GnomonError
 from gnomon.domain.views import Diagnosis, Journal, Verification
 from gnomon.gateway.operation import Nothing, Operation, Progress
@@ -30,6 +31,7 @@ def inspection(home: Home, agent: AgentPaths, platform: Platform) -> Iterable[Op
             jail_level=platform.jail_level,
             verify=lambda: _summary(verify(home)),
             weights=lambda: _weights(home),
+            self_tests=lambda: recorded(agent.state),
         )
 
     async def journal(asked: args.JournalTail, _: Progress) -> Journal:

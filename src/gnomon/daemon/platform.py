@@ -34,6 +34,11 @@ class ChildProcess(Protocol):
     def level(self) -> JailLevel: ...
     @property
     def peer(self) -> ChildPeer: ...
+    @property
+    def self_test(self) -> Fields:
+        """What its jail proved at the start; empty where there is none."""
+        ...
+
     async def wait(self) -> int: ...
     async def stop(self, grace: float) -> None: ...
 
@@ -55,6 +60,8 @@ class Platform:
     jail_level: Callable[[], JailLevel]
     power_bound: Callable[[], bool]
     disk: Disk = SYSTEM_DISK
+    start_unjailed: StartChild | None = None
+    """As `start_child`, also where there is no jail: for operators that allowed it."""
     threads: Executor | None = None
     """Where syncs and walks of history run; null: the event loop's own."""
 

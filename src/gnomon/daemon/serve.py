@@ -18,6 +18,7 @@ from gnomon.gateway.operation import Operation
 from gnomon.gateway.wiring import Wiring
 from gnomon.home import Home
 from gnomon.lock import HomeLock
+from gnomon.trust.jail import protect_this_process
 
 Ready = Callable[[dict[str, object]], None]
 
@@ -30,6 +31,7 @@ async def serve(
 
     Raises HomeLockedError, HomeError, ConfigError, LedgerCorruptError, UsageError (port).
     """
+    protect_this_process()
     ensure_root(home)
     lock = HomeLock.acquire(home.lock, pid=os.getpid())
     try:

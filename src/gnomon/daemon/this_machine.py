@@ -9,14 +9,15 @@ from gnomon.daemon.power import power_bound
 from gnomon.trust import jail
 
 
-def this_machine(*, allow_unjailed: bool = False) -> Platform:
-    """`allow_unjailed` is the operator's word for systems that have no jail."""
+def this_machine() -> Platform:
+    """Made without I/O."""
     clock = SystemClock()
     return Platform(
         clock=clock,
         ids=SystemIds(clock),
         environ=os.environ,
-        start_child=partial(jail.start, allow_unjailed=allow_unjailed),
+        start_child=jail.start,
+        start_unjailed=partial(jail.start, allow_unjailed=True),
         jail_level=jail.available_level,
         power_bound=power_bound,
     )

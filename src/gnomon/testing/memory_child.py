@@ -18,6 +18,7 @@ class MemoryChild:
 
     level: JailLevel = "none"
     pid = 0
+    self_test: Fields = {}
 
     def __init__(self, peer: Peer, tasks: tuple["asyncio.Task[None]", ...]) -> None:
         self.peer = peer
