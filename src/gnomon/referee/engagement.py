@@ -200,9 +200,9 @@ class Engagement:
             if self.awake_ms(surface, away.end) >= self.config.horizon_ms:
                 continue
             surface.down_ms += away.within(surface.emitted, horizon_ends)
-            if surface.emitted > away.start or away.start >= horizon_ends or surface.unsaid:
+            if away.start >= horizon_ends or surface.unsaid is not None:
                 continue
-            unmarked = surface.outcome is None and marks
+            unmarked = surface.outcome is None and marks and surface.emitted < away.start
             half_said = surface.outcome == "system_unavailable" and not surface.downtime_said
             if unmarked or half_said:
                 surface.unsaid = away

@@ -129,7 +129,7 @@ class FitnessWriting:
         more = True
         while more:
             tail = await self._current_tail(now)
-            heads = {name: self._ledgers[name].durable_head for name in READ}
+            heads: dict[LedgerName, Head] = {name: self._ledgers[name].durable_head for name in READ}
             work = Work(heads=heads, tail=tail, now=now)
             answer = await child.peer.call("work", cast("Fields", msgspec.to_builtins(work)))
             due = _decoded(answer)
