@@ -7,14 +7,18 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from gnomon.domain.errors import LedgerClosedError, LedgerError
+from gnomon.domain.records import DecisionBody
+from gnomon.ledger.family import LedgerFamily
+from gnomon.testing.clock import FakeClock
 from gnomon.testing.crash import CrashDisk, Fault
-from tests.ledger_kit import open_ticks, tick, versions
+from tests.ledger_kit import NAME, open_ticks, tick, versions
 
 
 @pytest.fixture
@@ -153,6 +157,51 @@ async def test_a_segment_that_cannot_be_begun_closes_the_ledger(path: Path) -> N
     assert versions(list(ledger.read())) == [1, 2]
     await ledger.close()
     assert (await reopened(path)) == [1, 2]
+
+
+class HeldDisk(CrashDisk):
+    """Its syncs wait until they are let go."""
+
+    gate = threading.Event()
+
+    def sync(self, fd: int) -> None:
+        assert self.gate.wait(10)
+        super().sync(fd)
+
+
+async def test_a_ledger_that_closes_while_a_sync_runs_reopens_after_it(path: Path) -> None:
+    disk = HeldDisk(Fault("write", short=50, at=1), Fault("truncate", errno=errno.EIO))
+    disk.gate.set()
+    ledger = open_ticks(path, disk=disk)
+    disk.gate.clear()
+    first = asyncio.create_task(ledger.append(tick(1)))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    with pytest.raises(LedgerError):
+        await ledger.append(tick(2))
+    reopening = asyncio.create_task(ledger.reopen_verified(print))
+    await asyncio.sleep(0)
+    assert not first.done()
+    disk.gate.set()
+    assert (await first).seq == 1
+    await reopening
+    assert (await ledger.append(tick(3))).seq == 2
+    await ledger.reopen_verified(print)  # nothing to do
+    await ledger.close()
+    assert (await reopened(path)) == [1, 3]
+
+
+async def test_a_family_reopens_its_failed_members(tmp_path: Path) -> None:
+    disk = CrashDisk(Fault("sync", errno=errno.EIO))
+    family = LedgerFamily(tmp_path, NAME, DecisionBody, FakeClock(), print, disk=disk)
+    with pytest.raises(LedgerClosedError):
+        await family.get("a").append(tick(1))
+    with pytest.raises(LedgerClosedError):
+        await family.get("a").append(tick(1))
+    await family.reopen_failed()
+    assert (await family.get("a").append(tick(1))).seq == 1
+    assert family.get("a").head.seq == 1
+    await family.close()
 
 
 # --- a real full disk ------------------------------------------------------------------------

@@ -321,6 +321,43 @@ async def test_a_reader_without_a_writer_stops_at_the_head_it_was_given(path: Pa
     await ledger.close()
 
 
+async def test_lines_that_a_search_cannot_read_are_named(path: Path) -> None:
+    path.parent.mkdir()
+    lines = tick_lines(3_000)
+    lines[900:2_100] = [b"junk" * 40 + b"\n"] * 1_200
+    path.write_bytes(b"".join(lines))
+    ledger = open_ticks(path)
+    with pytest.raises(LedgerCorruptError, match="searching") as refused:
+        list(ledger.read_range(at(1_500)))
+    assert refused.value.facts["line"] == 901
+    with pytest.raises(LedgerCorruptError) as refused:
+        list(ledger.read())
+    assert refused.value.facts["line"] == 901
+    await ledger.close()
+
+
+async def test_a_range_that_begins_with_a_bad_line_names_it(path: Path) -> None:
+    path.parent.mkdir()
+    lines = tick_lines(3_000)
+    lines[1_500] = lines[1_500].replace(b'"tick"', b'"tock"')
+    path.write_bytes(b"".join(lines))
+    ledger = open_ticks(path)
+    with pytest.raises(LedgerCorruptError) as refused:
+        list(ledger.read_range(at(1_500), at(1_600)))
+    assert refused.value.facts["line"] == 1_501
+    await ledger.close()
+
+
+async def test_a_ledger_that_cannot_be_read_says_so(path: Path) -> None:
+    ledger = open_ticks(path)
+    await ledger.append(tick(1))
+    path.rename(path.with_suffix(".away"))
+    path.mkdir()
+    with pytest.raises(LedgerError):
+        list(ledger.read())
+    await ledger.close()
+
+
 # --- opening -------------------------------------------------------------------------------
 
 

@@ -55,10 +55,9 @@ def set_aside(torn: Span, first: Path, name: str, disk: Disk) -> str:
     Safe to repeat: a tail that is already there is not copied again. Raises OSError.
     """
     count = torn.end - torn.start
-    with opened(torn.segment.path, name) as source_fd:
-        _copy(FileSource(source_fd, torn.end), torn.start, torn_path(first), disk)
     fd = disk.open_append(torn.segment.path)
     try:
+        _copy(FileSource(fd, torn.end), torn.start, torn_path(first), disk)
         disk.truncate(fd, torn.start)
         disk.sync(fd)
     finally:

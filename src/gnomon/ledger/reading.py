@@ -145,15 +145,17 @@ class LedgerReader:
 
 @contextmanager
 def opened(path: Path, name: str) -> Generator[int]:
-    """A descriptor to read from, closed in the end. Raises LedgerError."""
+    """A descriptor to read from, closed in the end. Raises LedgerError when the disk does
+    not give what it has.
+    """
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        try:
+            yield fd
+        finally:
+            os.close(fd)
     except OSError as error:
-        raise LedgerError(f"{name} cannot be read: {error}.", ledger=name) from error
-    try:
-        yield fd
-    finally:
-        os.close(fd)
+        raise LedgerError(f"{name} cannot be read: {error.strerror}.", ledger=name) from error
 
 
 def _seq(raw: bytes) -> int:
