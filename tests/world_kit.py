@@ -3,7 +3,7 @@ outlives each gateway. Hours pass in milliseconds; nothing waits for the wall.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from gnomon.daemon.acts import Acts
+from gnomon.daemon.acts import Acts, Running
 from gnomon.daemon.core import RESIDENT_MODULE, Core, open_core
 from gnomon.daemon.create import ensure_home
 from gnomon.daemon.life import Life
@@ -20,9 +20,11 @@ from gnomon.daemon.operations import table
 from gnomon.daemon.platform import ChildProcess, Platform
 from gnomon.domain.instants import Millis, parse_iso
 from gnomon.domain.json_value import Fields
+from gnomon.domain.ledgers import LedgerName
 from gnomon.domain.messages import ModelReply, ModelRequest
 from gnomon.domain.policy import Role
 from gnomon.domain.records_referee import Outcome, SurfaceEmitted
+from gnomon.gateway.authority import Authority, digest
 from gnomon.gateway.door import Door, entered
 from gnomon.gateway.operation import Operation
 from gnomon.gateway.request import arguments_of_fields
@@ -93,8 +95,8 @@ class Gateway:
     async def emit(self, title: str = "A test", **more: Any) -> str:
         return (await self.ask("inbox.emit", title=title, count=True, **more)).surface_id
 
-    def lines(self, ledger: str = "engagement-ledger") -> list[Any]:
-        return [line.body for line in self.core.stores.files[ledger].read()]  # type: ignore[index]
+    def lines(self, ledger: LedgerName = "engagement-ledger") -> list[Any]:
+        return [line.body for line in self.core.stores.files[ledger].read()]
 
     def outcomes(self, surface_id: str | None = None) -> list[Outcome]:
         found = [body for body in self.lines() if isinstance(body, Outcome)]
@@ -152,12 +154,12 @@ class World:
         return self.clock.wall()
 
     @asynccontextmanager
-    async def up(self, *, crashes: bool = False) -> AsyncIterator[Gateway]:
+    async def up(self, *, crashes: bool = False) -> AsyncGenerator[Gateway]:
         """One life of a gateway. `crashes`: it ends without a word."""
         async with open_core(self.home, AGENT, self.platform) as core:
             life = Life(core, boot="boot")
             await life.begin()
-            gateway = Gateway(core, life, dict(table(core, Acts(core, Alive()))))
+            gateway = Gateway(core, life, dict(table(core, Acts(core, alive()))))
             yield gateway
             if crashes:
                 assert life._beat is not None
@@ -178,16 +180,10 @@ class World:
         await resident.live(peer, argument, self.clock, self.platform.ids)
 
 
-class Alive:
+def alive() -> Running:
     """What `Acts` needs to know of a daemon that runs."""
-
-    url = "http://127.0.0.1:9"
-
-    def next_tick_at(self) -> Millis | None:
-        return None
-
-    def stop(self) -> None:
-        return None
+    authority = Authority(operator_sha256=digest("token"), keep=lambda _: None)
+    return Running("http://127.0.0.1:9", authority, lambda: None, lambda: None)
 
 
 def kinds(lines: Sequence[Any]) -> list[str]:

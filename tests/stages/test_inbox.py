@@ -174,7 +174,7 @@ def test_a_caller_can_say_neither_when_nor_how(tmp_path: Path, extra: str) -> No
     async def story(_: World, gateway: Gateway) -> None:
         surface_id = await gateway.emit()
         with pytest.raises(UsageError, match="does not know"):
-            await gateway.ask("inbox.use", surface_id=surface_id, **{extra: "x"})
+            await gateway.ask("inbox.use", CLI, **{"surface_id": surface_id, extra: "x"})
 
     lived(tmp_path, story)
 
@@ -182,9 +182,9 @@ def test_a_caller_can_say_neither_when_nor_how(tmp_path: Path, extra: str) -> No
 def test_an_unknown_item_is_refused_everywhere(tmp_path: Path) -> None:
     async def story(_: World, gateway: Gateway) -> None:
         for name in (*ACTS, "inbox.show"):
-            more = {"text": "x"} if name == "inbox.edit" else {}
+            more: dict[str, Any] = {"text": "x"} if name == "inbox.edit" else {}
             with pytest.raises(UsageError, match="no item"):
-                await gateway.ask(name, surface_id="sf-0000", **more)
+                await gateway.ask(name, CLI, surface_id="sf-0000", **more)
         with pytest.raises(UsageError, match="no item"):
             await gateway.ask("chat.turn", text="hello", reply_to="sf-0000")
         assert gateway.outcomes() == []
@@ -468,6 +468,7 @@ def test_a_start_reads_no_more_than_what_can_still_matter(tmp_path: Path) -> Non
     async def story() -> None:
         world = World(tmp_path / "home", fitness=TEN_MINUTES)
         async with world.up() as gateway:
+            surface_id = ""
             for number in range(30):
                 surface_id = await gateway.emit(f"Item {number}")
                 await asyncio.sleep(600)

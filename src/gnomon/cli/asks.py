@@ -38,6 +38,13 @@ MODEL_LIST = Ask("model.list", list[views.ModelOffer])
 MODEL_USE = Ask("model.use", views.Done)
 MODEL_FETCH = Ask("model.fetch", views.Done)
 
+INBOX_LIST = Ask("inbox.list", list[views.InboxItem])
+INBOX_SHOW = Ask("inbox.show", views.InboxShown)
+INBOX_USE = Ask("inbox.use", views.InboxItem)
+INBOX_DISMISS = Ask("inbox.dismiss", views.InboxItem)
+INBOX_READ = Ask("inbox.read", views.InboxItem)
+INBOX_EMIT = Ask("inbox.emit", views.Emitted)
+
 DOCTOR = Ask("trust.doctor", views.Diagnosis)
 VERIFY = Ask("trust.verify", views.Verification)
 JOURNAL = Ask("journal.tail", views.Journal)

@@ -82,6 +82,8 @@ class Acts:
             asked.paths, asked.sources, dry_run=asked.dry_run, progress=progress
         )
         self._core.stream.publish("history", {"files": len(rows)})
+        if self._running is not None and not asked.dry_run:
+            self._core.background.run(self._core.findings.look())
         return rows
 
     async def report(self, asked: args.HistoryReport, _: Progress) -> Report:

@@ -118,3 +118,11 @@ class FitnessShow(Arguments, frozen=True):
     """`since` is a date or an instant; null means the last 7 days' windows."""
 
     since: Annotated[str, msgspec.Meta(max_length=64)] | None = None
+
+
+class ArtifactShow(Arguments, frozen=True):
+    """An artifact by its name: `research-note-release@v3`."""
+
+    artifact: Annotated[
+        str, msgspec.Meta(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*@v[1-9][0-9]{0,5}$", max_length=200)
+    ]

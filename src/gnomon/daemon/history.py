@@ -67,6 +67,10 @@ class History:
         """Dated quotes for words, best first."""
         return await self._recall.search(query, limit)
 
+    def observed(self) -> int:
+        """How many lines of observations there are."""
+        return sum(self._stores.files[name].head.seq for name in OBSERVED)
+
     async def end_idle(self) -> None:
         await self._recall.end_if_idle()
 

@@ -63,6 +63,10 @@ class Inbox:
             return InboxShown(item=shown, fault=str(error))
         return InboxShown(item=msgspec.structs.replace(shown, body=said.body), edited=edited)
 
+    async def artifact(self, asked: args.ArtifactShow, _: Progress) -> ArtifactShown:
+        """A document as it stands in its file. To look at it is not to open an item."""
+        return ArtifactShown(artifact=asked.artifact, text=self._artifacts.text(asked.artifact))
+
     # --- acting ------------------------------------------------------------------------------
 
     async def use(self, asked: args.OfSurface, _: Progress) -> InboxItem:
@@ -219,6 +223,14 @@ def inbox_rows(inbox: Inbox) -> tuple[Operation, ...]:
         ),
         Operation(
             "inbox.show", "One item in full", args.OfSurface, InboxShown, inbox.show, reads=True
+        ),
+        Operation(
+            "artifact.show",
+            "A document",
+            args.ArtifactShow,
+            ArtifactShown,
+            inbox.artifact,
+            reads=True,
         ),
         acts("inbox.use", "Use an item", args.OfSurface, inbox.use),
         acts("inbox.dismiss", "Put an item away", args.OfSurface, inbox.dismiss),

@@ -83,6 +83,8 @@ class Life:
         await self._try(self._end_pause)
         if "anchor" in things:
             await self._try(self._anchor)
+        if "heartbeat" in things and core.findings.is_due():
+            core.background.run(core.findings.look())
         if "tick" in things:
             core.background.run(self.cycle.tick(core.platform.clock.wall()))
 
