@@ -46,6 +46,12 @@ class FitnessTail(msgspec.Struct, kw_only=True):
         if isinstance(body, Window | Amendment):
             self._take_window(body)
 
+    def settle(self) -> None:
+        """Forget the windows that nothing will amend any more."""
+        for start, standing in list(self.standing.items()):
+            if standing.body.mature and start != self.last_start:
+                del self.standing[start]
+
     @property
     def after(self) -> int:
         """Every engagement line that matters from here on has a `seq` above this."""
@@ -69,19 +75,12 @@ class FitnessTail(msgspec.Struct, kw_only=True):
         after = known.after if known is not None else self.engagement_before
         if isinstance(body, Window) or _has_newer_decisions(body, known):
             self._next_window(body)
-        if body.mature and start != self.last_start:
-            self.standing.pop(start, None)
-        else:
-            self.standing[start] = Standing(body=body, after=after)
+        self.standing[start] = Standing(body=body, after=after)
 
     def _next_window(self, body: WindowMeasured) -> None:
-        start = body.window_start
-        past = [name for name, each in self.standing.items() if each.body.mature and name < start]
-        for name in past:
-            del self.standing[name]
         self.decision = body.inputs[DECISIONS]
         self.engagement_before, self.engagement = self.engagement.seq, body.inputs[ENGAGEMENT]
-        self.last_start = start
+        self.last_start = body.window_start
         self._ends(body.window_end)
 
 

@@ -84,9 +84,12 @@ def plan(
     if first is None:
         return
     yield from planner.resume(first, evidence.cited_at)
+    reached = [*_set_back_from(evidence.engagement, tail.engagement.seq), now]
     for stay in stays(chain([first], decisions), window_ms):
         end = stay.tally.start + window_ms
-        if stay.followed != "earlier" and now < end + SETTLES_AFTER:
+        if stay.followed == "earlier":
+            reached = reached[1:] or reached
+        elif max(now, reached[0]) < end + SETTLES_AFTER:
             return
         stay.tally.changed |= evidence.changed
         yield from planner.measure(stay)
@@ -113,6 +116,15 @@ def stays(lines: Iterable[Line], window_ms: int) -> Iterator[Stay]:
         tally.changed = True
     if tally is not None:
         yield Stay(tally, "none")
+
+
+def _set_back_from(engagement: Iterable[Line], after: int) -> list[Millis]:
+    """What the wall said each time before it was set back: so far it had come."""
+    return [
+        parse_iso(line.body.wall_before)
+        for line in engagement
+        if line.seq > after and isinstance(line.body, ClockStepped) and line.body.step_seconds < 0
+    ]
 
 
 class _Planner:
@@ -153,7 +165,7 @@ class _Planner:
         as_of = Millis(tally.start + self._config.window_ms + SETTLES_AFTER)
         if stay.followed == "earlier":
             as_of = tally.last_at
-        yield self._given(self._window(tally, start, as_of))
+        yield self._given(self._window(stay, start, as_of))
         yield from self._amendments(as_of)
 
     # --- engagement lines beside the windows -------------------------------------------------
@@ -222,12 +234,13 @@ class _Planner:
             inputs={DECISIONS: self._tail.decision, ENGAGEMENT: self._tail.engagement},
         )
 
-    def _window(self, tally: Tally, start: str, as_of: Millis) -> Window | Amendment:
+    def _window(self, stay: Stay, start: str, as_of: Millis) -> Window | Amendment:
+        tally = stay.tally
         known = self._tail.standing.get(start)
         void: EngagementReason | None = None
         if tally.changed:
             void = "ledger_changed"
-        elif known is not None or self._was_stepped(tally.start):
+        elif known or stay.followed == "earlier" or self._was_stepped(tally.start):
             void = "clock_step"
         measured = stall(tally, self._config, void)
         window = Window(

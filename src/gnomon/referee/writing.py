@@ -129,7 +129,9 @@ class FitnessWriting:
         more = True
         while more:
             tail = await self._current_tail(now)
-            heads: dict[LedgerName, Head] = {name: self._ledgers[name].durable_head for name in READ}
+            heads: dict[LedgerName, Head] = {
+                name: self._ledgers[name].durable_head for name in READ
+            }
             work = Work(heads=heads, tail=tail, now=now)
             answer = await child.peer.call("work", cast("Fields", msgspec.to_builtins(work)))
             due = _decoded(answer)
@@ -139,6 +141,9 @@ class FitnessWriting:
             written += due.lines
             more = due.more
         return written
+
+    def _heads(self) -> dict[LedgerName, Head]:
+        return {name: self._ledgers[name].durable_head for name in READ}
 
     async def _append(self, bodies: tuple[FitnessBody, ...]) -> None:
         """All of an answer with one sync; what got through of it before a failure counts."""
@@ -155,7 +160,10 @@ class FitnessWriting:
             tail = FitnessTail()
             async for body in self._fitness():
                 tail.take(body)
+                if len(tail.standing) > YIELD_EVERY:
+                    tail.settle()
             self._tail = tail
+        self._tail.settle()
         await self._hand_lived(self._tail, now)
         return self._tail
 
