@@ -16,7 +16,9 @@ LABELS = read_labels()
 BUILT = (
     "role.", "life.", "doing.", "network.", "mode.", "model-kind.", "skip.", "step.", "loose-end.",
     "source.", "js.stop-", "chat.try-", "trust.level-", "trust.means-", "trust.ok", "trust.warning",
-    "trust.error",
+    "trust.error", "outcome.", "inbox.kind-", "fitness.stall-", "fitness.reason-",
+    "fitness.reflection_repeat_rate", "fitness.executive_cooldown_rate",
+    "fitness.concern_persistence_rate",
 )  # fmt: skip
 """Groups whose keys are put together from a fact."""
 

@@ -16,6 +16,7 @@ from gnomon.gateway.authority import MAX_FAILURES
 from gnomon.gateway.listen import Listener, listen
 from gnomon.gateway.operation import Nothing, Operation
 from gnomon.testing.operations import CLIENT_TOKEN, OPERATOR_TOKEN, PretendedHouse
+from gnomon.testing.referee import some_items
 
 BOUND = 5
 OPERATOR = {"Authorization": f"Bearer {OPERATOR_TOKEN}"}
@@ -572,13 +573,15 @@ async def test_static_files_are_kept_by_the_browser_until_they_change(served: Se
 async def test_every_part_can_be_drawn_by_itself(served: Served):
     from gnomon.gateway.dashboard.parts import PARTS
 
+    served.house.gnomon.inbox.items = some_items()
+    asked = "session=s-1&since=2026-05-01&project=x&surface=sf-2&name=decision-ledger"
     for name in PARTS:
-        status, text = await page(served, f"/part/{name}?session=s-1&since=2026-05-01&project=x")
+        status, text = await page(served, f"/part/{name}?{asked}")
         assert status == 200
-        assert "problem" not in text, name
+        assert "could not be shown" not in text, name
         assert "<html" not in text
     assert (await page(served, "/part/nothing"))[0] == 404
-    for path in ("/report", "/trust"):
+    for path in ("/report", "/trust", "/fitness", "/artifact?surface=sf-2"):
         assert (await page(served, path))[0] == 200
 
 

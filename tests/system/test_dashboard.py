@@ -14,6 +14,7 @@ from gnomon.gateway.listen import listen
 from gnomon.gateway.operation import Operation
 from gnomon.testing.facts import QUOTE, a_status, damaged
 from gnomon.testing.operations import PretendedHouse
+from gnomon.testing.referee import some_items
 from tests.browser import Visit, a_browser, a_visit
 
 pytestmark = [
@@ -23,6 +24,14 @@ pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
 ]
 BOUND = 10
+PATHS = (
+    "/",
+    "/fitness",
+    "/report",
+    "/trust",
+    "/artifact?surface=sf-2",
+    "/lines?name=decision-ledger",
+)
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -364,7 +373,8 @@ async def test_the_trust_page_shows_what_holds_and_verifies_on_request(visit: Vi
 
 
 async def test_no_page_is_wider_than_a_phone(visit: Visit):
-    for path in ("/", "/report", "/trust"):
+    visit.house.gnomon.inbox.items = some_items()
+    for path in PATHS:
         await visit.go(path)
         await visit.page.wait_for_selector("[data-late]", state="detached")
         for width in (320, 390, 768):
@@ -382,7 +392,8 @@ TOO_WIDE = """[...document.querySelectorAll("body *")]
 async def test_text_can_be_read_by_day_and_by_night(browser: Browser, scheme):
     """WCAG AA: 4.5 to 1 between every text and what is behind it."""
     async with a_visit(browser, scheme=scheme) as visit:
-        for path in ("/", "/report", "/trust"):
+        visit.house.gnomon.inbox.items = some_items()
+        for path in PATHS:
             await visit.go(path)
             await visit.page.wait_for_selector("[data-late]", state="detached")
             assert await visit.page.evaluate(CONTRAST) == []
@@ -425,6 +436,7 @@ async def test_everything_is_reached_by_keyboard(visit: Visit):
     assert {
         "Today",
         "Report",
+        "Fitness",
         "Trust",
         "Read them: no model, stays here",
         "Choose",

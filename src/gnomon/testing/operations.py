@@ -36,6 +36,7 @@ from gnomon.gateway.operation import Nothing, Operation, Progress
 from gnomon.gateway.stream import Stream
 from gnomon.gateway.wiring import Wiring
 from gnomon.testing.facts import QUOTE, a_diagnosis, a_report, a_status, an_import_row
+from gnomon.testing.referee import PretendedInbox
 
 OPERATOR_TOKEN = "operator-token-of-a-test"  # noqa: S105 - opens nothing but a test
 CLIENT_TOKEN = "client-token-of-a-test"  # noqa: S105
@@ -98,6 +99,7 @@ class PretendedGnomon:
     hidden: list[str] = field(default_factory=list[str])
     sessions: list[SessionView] = field(default_factory=list[SessionView])
     messages: list[MessageView] = field(default_factory=list[MessageView])
+    inbox: PretendedInbox = field(default_factory=lambda: PretendedInbox(items=[]))
     journal: list[str] = field(default_factory=lambda: ["2026-05-28 20:20 started, mode soft"])
     diagnosis: Diagnosis = field(default_factory=a_diagnosis)
     verified: Verification = field(
@@ -176,6 +178,7 @@ class PretendedGnomon:
                 "history.import", "Read transcripts", given.HistoryImport, list[ImportRow],
                 self._import, cancellable=False,
             ),
+            *self.inbox.rows(),
         )  # fmt: skip
         return {operation.name: operation for operation in made}
 
@@ -220,6 +223,8 @@ class PretendedGnomon:
 
     async def _turn(self, arguments: given.ChatTurn, progress: Progress) -> TurnReply:
         self._note("chat.turn", arguments)
+        if arguments.reply_to is not None:
+            self.inbox.record(arguments.reply_to, "acted", "reply_in_conversation")
         recall = Event(agent="gnomon", run="r-1", step="recall", span="1", complete=False)
         progress({"event": msgspec.to_builtins(recall)})
         for at, piece in enumerate(self.reply_pieces):

@@ -30,7 +30,7 @@ from gnomon.gateway.wiring import Wiring
 
 WAIT_SECONDS = 1.0
 """A page waits so long for its parts; what is later comes by itself."""
-QUERY = ("session", "since", "project")
+QUERY = ("session", "since", "project", "surface", "name", "id", "after", "limit")
 """What pages read of their address; the rest is nobody's."""
 HTML = "text/html"
 TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
@@ -39,13 +39,13 @@ log = logging.getLogger(__name__)
 
 
 class Pages:
-    """GET /, /report, /trust; /part/<name>; /static/<file>."""
+    """GET the addresses of PAGES; /part/<name>; /static/<file>."""
 
     def __init__(self, wiring: Wiring) -> None:
         self._operations = wiring.operations
         self._stream = wiring.stream
         self._clock = wiring.clock
-        self._environment = environment(self._operations, self._happenings)
+        self._environment = environment(self._operations, self._happenings, self._clock.wall)
         self._static: dict[str, tuple[bytes, str]] = {}
 
     async def serve(self, asked: web.Request) -> web.StreamResponse:
@@ -77,7 +77,6 @@ class Pages:
             query=query,
             life=self._stream.life,
             place=self._stream.event_id(self._stream.last),
-            now=self._clock.wall(),
             version=__version__,
         )
         return web.Response(text=text, content_type=HTML)
@@ -116,7 +115,7 @@ class Pages:
         template = self._environment.get_template("parts/problem.html")
         return template.render(refusal=answer.refusal_of(error))
 
-    async def _ask(self, name: str, **fields: Any) -> Any:
+    async def _ask(self, name: str, /, **fields: Any) -> Any:
         operation = self._operations[name]
         return await operation.run(arguments_of_fields(operation, fields), _unheard)
 

@@ -9,24 +9,38 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from gnomon.domain.views import Diagnosis, ModelOffer, Report, Status
-from gnomon.gateway.dashboard import wording
+from gnomon.domain.errors import UsageError
+from gnomon.domain.views import (
+    ArtifactShown,
+    Diagnosis,
+    InboxItem,
+    InboxShown,
+    ModelOffer,
+    Report,
+    Status,
+)
+from gnomon.domain.views_referee import Fitness, LedgerPage
+from gnomon.gateway.dashboard import documents, fitness_words, wording
 from gnomon.gateway.trust_rows import trust_rows
 
 Query = Mapping[str, str]
-"""`session`, `since` and `project` of the address of a page or a part; empty if not given."""
+"""What `pages.QUERY` names of the address of a page or a part; empty where not given."""
 Facts = Mapping[str, Any]
 """What a part's template is given."""
 
 EVENTS_SHOWN = 10
 EVENTS_READ = 80
 JOURNAL_LINES = 40
+INBOX_SHOWN = 20
+EARLIER_SHOWN = 20
+WINDOWS_SHOWN = 24
+LINES_SHOWN = 100
 
 
 class Ask(Protocol):
     """Runs an operation by name. Raises the GnomonError tree."""
 
-    async def __call__(self, name: str, **fields: Any) -> Any: ...
+    async def __call__(self, name: str, /, **fields: Any) -> Any: ...
 
 
 Load = Callable[[Ask, Query], Awaitable[Facts]]
@@ -44,6 +58,8 @@ class Part:
     stale_on: tuple[str, ...] = ()
     at_once: bool = True
     on_press: bool = False
+    every: int = 0
+    """Seconds after which an open page that is looked at draws it anew; 0: never."""
 
 
 async def _status(ask: Ask, _: Query) -> Facts:
@@ -81,6 +97,51 @@ async def _sessions(ask: Ask, _: Query) -> Facts:
 async def _messages(ask: Ask, query: Query) -> Facts:
     session = query["session"]
     return {"messages": await ask("chat.messages", session=session) if session else []}
+
+
+async def _inbox(ask: Ask, _: Query) -> Facts:
+    items: list[InboxItem] = await ask("inbox.list")
+    waiting = fitness_words.waiting(items)
+    shown: list[InboxShown] = [
+        await ask("inbox.show", surface_id=each.surface_id) for each in waiting[:INBOX_SHOWN]
+    ]
+    return {
+        "shown": shown,
+        "more": len(waiting) - len(shown),
+        "earlier": fitness_words.settled(items, EARLIER_SHOWN),
+    }
+
+
+async def _artifact(ask: Ask, query: Query) -> Facts:
+    """An artifact by the surface that brought it. Asking is only looking."""
+    shown: InboxShown = await ask("inbox.show", surface_id=query["surface"])
+    if shown.item.artifact is None:
+        raise UsageError("This item brought no document.", next_step="Go back to the inbox.")
+    found: ArtifactShown = await ask("artifact.show", artifact=shown.item.artifact)
+    return {"item": shown.item, "document": documents.read_document(found.text)}
+
+
+async def _fitness(ask: Ask, query: Query) -> Facts:
+    since = {"since": query["since"]} if query["since"] else {}
+    fitness: Fitness = await ask("fitness.show", **since)
+    limit = len(fitness.windows) + len(fitness.gaps) if since else WINDOWS_SHOWN
+    return {
+        "fitness": fitness,
+        "verdict": fitness_words.verdict(fitness),
+        "forecast": fitness_words.forecast(fitness.forecast),
+        "rows": fitness_words.rows(fitness, limit),
+    }
+
+
+async def _lines(ask: Ask, query: Query) -> Facts:
+    after, limit = query["after"] or "0", query["limit"] or str(LINES_SHOWN)
+    if not (after.isascii() and after.isdecimal() and limit.isascii() and limit.isdecimal()):
+        raise UsageError("`after` and `limit` are whole numbers.")
+    named = {"id": query["id"]} if query["id"] else {}
+    found: LedgerPage = await ask(
+        "ledger.read", name=query["name"], after=int(after), limit=int(limit), **named
+    )
+    return {"found": found, "after": int(after), "limit": int(limit)}
 
 
 async def _loose_ends(ask: Ask, _: Query) -> Facts:
@@ -137,6 +198,10 @@ PARTS: Mapping[str, Part] = {
     "messages": Part(("chat.messages",), _messages),
     "now": Part(("status.show",), _status, stale_on=("status", "chat", "event")),
     "events": Part((), _events, stale_on=("event",)),
+    "inbox": Part(("inbox.list", "inbox.show"), _inbox, stale_on=("inbox", "status")),
+    "artifact": Part(("inbox.show", "artifact.show"), _artifact, stale_on=("inbox",)),
+    "fitness": Part(("fitness.show",), _fitness, every=60),
+    "lines": Part(("ledger.read",), _lines),
     "loose-ends": Part(("history.report",), _loose_ends, stale_on=("history",), at_once=False),
     "report": Part(
         ("history.report", "history.found"), _report, stale_on=("history",), at_once=False
@@ -154,6 +219,7 @@ PAGES: Mapping[str, tuple[str, tuple[str, ...]]] = {
             "card-history",
             "card-model",
             "card-more",
+            "inbox",
             "sessions",
             "messages",
             "now",
@@ -162,6 +228,9 @@ PAGES: Mapping[str, tuple[str, tuple[str, ...]]] = {
         ),
     ),
     "/report": ("report", ("report",)),
+    "/fitness": ("fitness", ("fitness", "now")),
+    "/artifact": ("artifact", ("artifact",)),
+    "/lines": ("lines", ("lines",)),
     "/trust": ("trust", ("jail", "doctor", "ledgers", "journal")),
 }
 """An address, its template, and the parts that stand in it."""

@@ -6,8 +6,9 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from gnomon.domain.instants import Millis
 from gnomon.domain.views import Status
-from gnomon.gateway.dashboard import wording
+from gnomon.gateway.dashboard import chart, fitness_words, wording
 from gnomon.gateway.dashboard.labels import Labels, read_labels
 from gnomon.gateway.dashboard.wording import Happening, Sentence
 from gnomon.gateway.operation import Operation
@@ -17,7 +18,9 @@ SHARED = ("source", "step")
 
 
 def environment(
-    operations: Mapping[str, Operation], happenings: Callable[[], Sequence[Happening]]
+    operations: Mapping[str, Operation],
+    happenings: Callable[[], Sequence[Happening]],
+    now: Callable[[], Millis],
 ) -> Environment:
     """Templates with `t` (words), `say` (a Sentence), `has` (whether operations exist)."""
     made = Environment(
@@ -53,21 +56,34 @@ def environment(
         "t": labels,
         "say": say,
         "has": has,
+        "now": now,
+        "gist": wording.gist,
+        "pretty": wording.pretty,
         "happenings": happenings,
         "js_labels": _for_scripts(labels),
         "offer_button": wording.offer_button,
         "days_ago": wording.days_ago,
+        "sparkline": chart.sparkline,
+        "gauge": chart.gauge,
+        "usefulness": fitness_words.usefulness,
+        "pooled_of": fitness_words.pooled_of,
+        "trend_of": fitness_words.trend_of,
+        "outcome": fitness_words.outcome,
         "source_name": source_name,
         "skip_reason": skip_reason,
         "doing": doing,
     }
     made.globals.update(words)
     made.filters.update(
+        say=say,
         money=wording.money,
         number=wording.number,
+        percent=fitness_words.percent,
+        points=fitness_words.points,
         moment=wording.moment,
         when=_when,
         day=_day,
+        hour=_hour,
         code=_code,
     )
     return made
@@ -93,6 +109,13 @@ def _when(instant: str | None) -> Markup | str:
         return ""
     plain = wording.clean(instant)
     return Markup('<time datetime="{}" data-when>{}</time>').format(plain, wording.moment(plain))
+
+
+def _hour(instant: str) -> Markup:
+    """A window's start: the day and the hour, always both."""
+    plain = wording.clean(instant)
+    shown = wording.moment(plain)
+    return Markup('<time datetime="{}" data-when="hour">{}</time>').format(plain, shown)
 
 
 def _day(instant: str | None) -> Markup | str:

@@ -12,6 +12,7 @@ import msgspec
 
 from gnomon.domain.events import Event
 from gnomon.domain.instants import DAY, Millis, iso
+from gnomon.domain.json_value import Fields
 from gnomon.domain.views import Check, JailLevel, ModelOffer, Report, Status
 from gnomon.gateway.stream import Entry
 
@@ -59,6 +60,26 @@ def moment(instant: str) -> str:
 
 def number(value: float) -> str:
     return f"{value:,.0f}"
+
+
+ENVELOPE = frozenset({"seq", "at", "kind", "schema", "prev", "sha256"})
+GIST_CHARACTERS = 120
+
+
+def gist(line: Fields) -> str:
+    """What a ledger's line says, in one short row: its plain values, without the envelope."""
+    said = [
+        f"{name} {value}"
+        for name, value in line.items()
+        if name not in ENVELOPE and isinstance(value, str | int | float) and value != ""
+    ]
+    text = " · ".join(" ".join(each.split()) for each in said)
+    return text if len(text) <= GIST_CHARACTERS else f"{text[: GIST_CHARACTERS - 1]}…"
+
+
+def pretty(line: Fields) -> str:
+    """A line's fields, each on its own row."""
+    return msgspec.json.format(msgspec.json.encode(line), indent=2).decode()
 
 
 def headline(status: Status) -> Sequence[Sentence]:

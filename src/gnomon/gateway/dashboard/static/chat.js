@@ -10,6 +10,7 @@ const chat = document.getElementById("chat");
 const messages = partNamed("messages");
 let session = chat?.dataset.session || null;
 let calling = null;
+let answered = null; // the surface that the next message answers
 let lost = () => {};
 
 export function start(tellLost) {
@@ -29,7 +30,20 @@ export function start(tellLost) {
   text.addEventListener("input", () => grow(text));
   chat.addEventListener("click", (event) => clicked(event, text));
   chat.querySelector("[data-stop]").addEventListener("click", () => calling?.abort());
+  chat.querySelector("[data-not-replying]").addEventListener("click", () => replyTo(null));
   toEnd();
+}
+
+/** The next message answers this surface; null: it answers none. */
+export function replyTo(surface, title = "") {
+  if (!chat) return;
+  answered = surface;
+  chat.querySelector("[data-replying]").hidden = surface === null;
+  chat.querySelector("[data-replying-to]").textContent = plain(title);
+  if (surface === null) return;
+  const { text } = chat.querySelector("[data-composer]").elements;
+  text.focus();
+  text.scrollIntoView({ block: "center" });
 }
 
 async function clicked(event, text) {
@@ -66,10 +80,14 @@ async function send(box) {
   calling = new AbortController();
   busy(true);
   try {
-    const args = session ? { text, session } : { text };
+    const args = { text, ...(session && { session }), ...(answered && { reply_to: answered }) };
     const answer = await ask("chat.turn", args, { onPart: (part) => reply.take(part), signal: calling.signal });
     reply.finish(answer);
     session = answer.session;
+    if (answered) {
+      replyTo(null);
+      draw("inbox");
+    }
     history.replaceState(null, "", `/?session=${session}`);
   } catch (error) {
     reply.fail(error);

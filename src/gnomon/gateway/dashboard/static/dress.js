@@ -1,11 +1,13 @@
 // What a drawn part still needs from the reader's side: their own time zone, and prose.
 
 import { say } from "./words.js";
+import { markdown } from "./markdown.js";
 import { prose } from "./prose.js";
 
 const MINUTE = 60_000;
 const DAY = 86_400_000;
 const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", hour12: false });
+const hour = new Intl.DateTimeFormat(undefined, { weekday: "short", day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", hour12: false });
 const day = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric" });
 
 /** A moment in the reader's own time: the hour for today, else the date. */
@@ -20,17 +22,26 @@ export function onDay(moment) {
   return day.format(moment);
 }
 
+function shown(kind, moment) {
+  if (kind === "hour") return hour.format(moment);
+  return kind === "day" ? onDay(moment) : when(moment);
+}
+
 /** Dress everything below a node. */
 export function dress(node) {
   for (const time of node.querySelectorAll("time[data-when]")) {
     const moment = new Date(time.dateTime);
     if (Number.isNaN(moment.getTime())) continue;
     time.title = moment.toLocaleString();
-    time.textContent = time.dataset.when === "day" ? onDay(moment) : when(moment);
+    time.textContent = shown(time.dataset.when, moment);
   }
   for (const text of node.querySelectorAll("[data-prose]")) {
     prose(text, text.textContent);
     delete text.dataset.prose;
+  }
+  for (const text of node.querySelectorAll("[data-markdown]")) {
+    markdown(text, text.textContent);
+    delete text.dataset.markdown;
   }
 }
 

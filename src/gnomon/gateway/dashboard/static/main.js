@@ -3,6 +3,7 @@
 import * as actions from "./actions.js";
 import * as chat from "./chat.js";
 import { dress, turnShadow } from "./dress.js";
+import * as inbox from "./inbox.js";
 import * as live from "./live.js";
 import * as parts from "./parts.js";
 import * as presence from "./presence.js";
@@ -11,6 +12,7 @@ dress(document);
 turnShadow();
 actions.start(live.lost);
 chat.start(live.lost);
+inbox.start(live.lost);
 live.start();
 parts.start();
 presence.start();

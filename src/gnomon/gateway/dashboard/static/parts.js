@@ -74,7 +74,13 @@ export function drawAll() {
   }
 }
 
+/** The name of the part that a node stands in. */
+export function partOf(node) {
+  return node.closest("[data-part]").dataset.part;
+}
+
 export function start() {
+  for (const node of document.querySelectorAll("[data-every]")) repeat(node);
   for (const node of document.querySelectorAll("[data-late]")) draw(node.dataset.part);
   document.addEventListener("click", (event) => {
     const button = event.target.closest("[data-draw]");
@@ -82,13 +88,34 @@ export function start() {
   });
 }
 
+/** Draw a part again and again while the page is looked at, and at once when it is again. */
+function repeat(node) {
+  const due = Number(node.dataset.every) * 1000;
+  let drawn = performance.now();
+  let timer = null;
+  const look = async () => {
+    clearTimeout(timer);
+    if (document.hidden) return;
+    if (performance.now() - drawn >= due) {
+      drawn = performance.now();
+      if (!inUse(node)) await draw(node.dataset.part);
+    }
+    timer = setTimeout(look, Math.max(0, due - (performance.now() - drawn)));
+  };
+  document.addEventListener("visibilitychange", look);
+  look();
+}
+
 function place(node, html) {
+  const held = document.activeElement?.closest("[data-item]");
+  const focused = held && node.contains(held) ? held.dataset.item : null;
   const open = [...node.querySelectorAll("details")].map((each) => each.open);
   const made = new DOMParser().parseFromString(policy ? policy.createHTML(html) : html, "text/html");
   node.replaceChildren(...made.body.childNodes);
   node.querySelectorAll("details").forEach((each, at) => { each.open = open[at] ?? false; });
   delete node.dataset.late;
   dress(node);
+  if (focused) node.querySelector(`[data-item="${CSS.escape(focused)}"]`)?.focus();
 }
 
 /** A form that is being filled in, or an act under way, is not drawn over. */

@@ -3,7 +3,8 @@
 
 // What cannot be seen, or turns text around: as the gateway's own `wording.UNSEEN`.
 const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g;
-const INLINE = /(`[^`\n]+`|\*\*[^*\n]+\*\*)/;
+const INLINE = /(`[^`\n]+`|\*\*[^*\n]+\*\*|!?\[[^\]\n]*\]\([^)\s]*\))/;
+const LINK = /^!?\[([^\]]*)\]\(([^)]*)\)$/;
 
 /** Text without what cannot be seen. */
 export function plain(text) {
@@ -24,12 +25,19 @@ function paragraphs(text) {
     .filter((each) => each.trim())
     .map((each) => {
       const made = document.createElement("p");
-      made.append(...each.trim().split(INLINE).map(inline));
+      made.append(...inlines(each.trim()));
       return made;
     });
 }
 
+/** A text with its emphasis and code, as nodes and strings. A link is its words and address. */
+export function inlines(text) {
+  return text.split(INLINE).map(inline);
+}
+
 function inline(piece) {
+  const link = piece.match(LINK);
+  if (link) return link[1] && link[1] !== link[2] ? `${link[1]} (${link[2]})` : link[2];
   if (/^`[^`]+`$/.test(piece)) return element("code", piece.slice(1, -1));
   if (/^\*\*[^*]+\*\*$/.test(piece)) return element("strong", piece.slice(2, -2));
   return piece;
