@@ -19,7 +19,7 @@ DAY = 24 * HOUR
 def iso(at: Millis) -> str:
     """`2026-05-24T18:00:00.000Z`: UTC, always milliseconds, always `Z` (page 2)."""
     moment = EPOCH + timedelta(milliseconds=at)
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{at % 1000:03d}Z"
+    return moment.isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
 
 
 def parse_iso(text: str) -> Millis:
