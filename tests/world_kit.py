@@ -30,8 +30,9 @@ from gnomon.gateway.operation import Operation
 from gnomon.gateway.request import arguments_of_fields
 from gnomon.home import Home
 from gnomon.resident import main as resident
+from gnomon.simulate.disk import UnsyncedDisk
+from gnomon.simulate.machine import MODEL_HOST
 from gnomon.simulate.virtual_time import VirtualClock, VirtualTimeLoop
-from gnomon.simulate.world import MODEL_HOST, UnsyncedDisk
 from gnomon.testing.clock import SequenceIds
 from gnomon.testing.ledger import InlineThreads
 from gnomon.testing.memory_child import Entry, MemoryChild

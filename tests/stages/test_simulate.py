@@ -2,16 +2,17 @@
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
-import msgspec
 import pytest
 
 from gnomon.domain.errors import UsageError
-from gnomon.domain.instants import HOUR, MINUTE, Millis
-from gnomon.domain.ledgers import GENESIS, Line
-from gnomon.domain.records import Body, Reflection, Spend, Tick
+from gnomon.domain.instants import HOUR, MINUTE, SECOND, Millis
+from gnomon.domain.ledgers import GENESIS
 from gnomon.simulate import invariants
-from gnomon.simulate.virtual_time import StuckError, VirtualTimeLoop
+from gnomon.simulate.ledger_files import Told
+from gnomon.simulate.story import Called, Story
+from gnomon.simulate.virtual_time import StuckError, VirtualClock, VirtualTimeLoop
 from gnomon.simulate.world import Plan, simulate
 
 
@@ -51,19 +52,23 @@ def test_a_program_that_waits_for_nothing_is_said_to_be_stuck() -> None:
 def test_a_simulated_day_holds_every_invariant_and_leaves_a_home(tmp_path: Path) -> None:
     lived = simulate(Plan(days=1, seed=7, keep=tmp_path / "home"))
     assert lived.violations == ()
-    assert lived.ticks == 720  # one every 120 s
     assert lived.reflections + sum(lived.skipped.values()) == lived.ticks
+    assert lived.ticks > 300  # one every 120 s that the machine was awake
     assert lived.turns > 0
+    assert lived.surfaces > 0
+    assert sum(lived.outcomes.values()) == lived.surfaces
+    assert lived.faults == {}
     assert (tmp_path / "home" / "agents" / "main" / "kernel" / "decision-ledger.jsonl").exists()
 
 
 def test_one_seed_lives_the_same_day_twice_to_the_byte(tmp_path: Path) -> None:
-    ledgers: list[bytes] = []
+    lives: list[dict[str, bytes]] = []
     for name in ("one", "two"):
-        simulate(Plan(days=1, seed=11, keep=tmp_path / name))
-        kernel = tmp_path / name / "agents" / "main" / "kernel"
-        ledgers.append((kernel / "decision-ledger.jsonl").read_bytes())
-    assert ledgers[0] == ledgers[1]
+        simulate(Plan(days=1, seed=11, keep=tmp_path / name, faults=True))
+        files = sorted((tmp_path / name).rglob("*.jsonl"))
+        lives.append({str(each.relative_to(tmp_path / name)): each.read_bytes() for each in files})
+    assert len(lives[0]) > 5
+    assert lives[0] == lives[1]
 
 
 def test_a_folder_that_holds_something_is_not_lived_in(tmp_path: Path) -> None:
@@ -73,57 +78,30 @@ def test_a_folder_that_holds_something_is_not_lived_in(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
-def line(seq: int, at: int, body: Body) -> Line:
-    return Line(seq=seq, at=Millis(at), schema=1, prev=GENESIS, sha256=str(seq), body=body)
+def line(seq: int, kind: str, prev: str = GENESIS, **fields: Any) -> Told:
+    return Told(seq=seq, at=seq, kind=kind, prev=prev, sha256=str(seq), fields=fields)
 
 
-def reflection() -> Reflection:
-    return Reflection(
-        reflection_no=1,
-        focus="f",
-        desired_action="rest",
-        summary="",
-        concerns=(),
-        active_item=None,
-        raw_signature="",
-        repeated=False,
-        repeat_count=0,
-        pressure="none",
-        model="m",
-        seconds=1.0,
-        tokens_in=None,
-        tokens_out=None,
-        scaffold_version="000001-000000000000",
-    )
-
-
-def spend(seconds: float) -> Spend:
-    return Spend(
-        role="resident",
-        purpose="reflection",
-        agent="main",
-        model="m",
-        prompt="",
-        tokens_in=1,
-        tokens_out=1,
-        tokens_cached=None,
-        seconds=seconds,
-        cost_usd=0.0,
-        joules=None,
-    )
+def reflected(at: int) -> Story:
+    story = Story(signs=[Millis(0)])
+    story.called.append(Called("reflection", Millis(at), Millis(at + SECOND), 1.0))
+    return story
 
 
 def test_a_reflection_with_nobody_near_is_a_violation() -> None:
-    decisions = [line(1, 3 * HOUR, reflection())]
-    assert list(invariants.silence_violations(decisions, [Millis(0)], 30))
-    near = [Millis(3 * HOUR - 10 * MINUTE)]
-    assert not list(invariants.silence_violations(decisions, near, 30))
+    assert list(invariants.silence_violations(reflected(3 * HOUR), 30))
+    assert not list(invariants.silence_violations(reflected(10 * MINUTE), 30))
 
 
 def test_more_inference_than_the_duty_cycle_is_a_violation() -> None:
-    calls = [line(number, number * MINUTE, spend(100.0)) for number in range(1, 6)]
+    calls = [
+        Called("reflection", Millis(number * MINUTE), Millis((number + 1) * MINUTE), 100.0)
+        for number in range(1, 6)
+    ]
     assert list(invariants.duty_violations(calls, 360.0))
     assert not list(invariants.duty_violations(calls[:4], 360.0))
+    chats = [Called("chat", each.start, each.end, each.seconds) for each in calls]
+    assert not list(invariants.duty_violations(chats, 360.0))
 
 
 def test_a_metric_in_a_prompt_is_a_violation() -> None:
@@ -132,7 +110,48 @@ def test_a_metric_in_a_prompt_is_a_violation() -> None:
 
 
 def test_a_line_out_of_its_place_is_a_violation() -> None:
-    first = line(1, 0, Tick(scaffold_version="v"))
-    second = msgspec.structs.replace(line(2, 1, Tick(scaffold_version="v")), prev="1")
+    first, second = line(1, "tick"), line(2, "tick", prev="1")
     assert not list(invariants.order_violations([first, second]))
-    assert list(invariants.order_violations([first, line(3, 1, Tick(scaffold_version="v"))]))
+    assert list(invariants.order_violations([first, line(3, "tick", prev="1")]))
+    assert list(invariants.order_violations([first, line(2, "tick")]))
+
+
+def test_a_burst_of_ticks_is_a_violation() -> None:
+    ticks = [line(number, "tick") for number in range(1, 20)]
+    steady = {number: Millis(number * 2 * MINUTE) for number in range(1, 20)}
+    assert not list(invariants.burst_violations(ticks, steady, 120_000))
+    burst = steady | {number: Millis(20 * MINUTE + number) for number in range(10, 20)}
+    assert list(invariants.burst_violations(ticks, burst, 120_000))
+
+
+@pytest.mark.parametrize(
+    ("kinds", "holds"),
+    [
+        (["acked", "acted"], True),
+        (["system_unavailable", "acted"], True),
+        (["acted", "ignored"], False),
+        (["acked", "acked"], False),
+    ],
+)
+def test_an_outcome_only_grows_stronger(kinds: list[str], holds: bool) -> None:
+    shown = line(1, "surface_emitted", surface_id="a")
+    outcomes = [
+        line(seq, "outcome", surface_id="a", outcome=kind, downtime_seconds=None)
+        for seq, kind in enumerate(kinds, start=2)
+    ]
+    assert (not list(invariants.outcome_violations([shown, *outcomes]))) is holds
+    assert list(invariants.outcome_violations(outcomes)), "of what was never shown"
+
+
+def test_the_machine_sleeps_without_its_timers() -> None:
+    loop = VirtualTimeLoop()
+    try:
+        clock = VirtualClock(loop, Millis(0))
+        clock.sleep(100)
+        clock.step(-40)
+        assert (clock.true(), clock.wall()) == (100_000, 60_000)
+        assert (clock.monotonic(), clock.boottime()) == (0, 100)
+        clock.reboot()
+        assert (clock.monotonic(), clock.boottime(), clock.true()) == (0, 0, 100_000)
+    finally:
+        loop.close()

@@ -338,15 +338,25 @@ class LoginLink(View, frozen=True):
 
 
 class Simulated(View, frozen=True):
-    """What a simulated stretch of days came to. `violations` must be empty."""
+    """What a simulated stretch of days came to. `violations` must be empty.
+
+    `outcomes` counts surfaces by what stands for them (`open`: nothing yet), `null_windows`
+    standing windows by why a number in them is null, `faults` what went wrong by its kind.
+    """
 
     days: int
     seed: int
+    operator: str
     ticks: int
     reflections: int
     skipped: dict[str, int]
     turns: int
+    surfaces: int
+    outcomes: dict[str, int]
+    windows: int
+    null_windows: dict[str, int]
     restarts: int
+    faults: dict[str, int]
     violations: tuple[str, ...]
     seconds: float
     home: str | None = None

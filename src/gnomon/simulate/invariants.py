@@ -1,17 +1,15 @@
-"""What must hold of a home at any time, recomputed from its ledgers alone (page 9).
-
-Shares no code with what it checks beyond the reading of lines.
+"""What must hold of a home at any time, recomputed from what its files say and from what truly
+happened (page 9). Pure, and shares no code with what it checks.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
-from gnomon.domain.instants import HOUR, MINUTE, Millis, iso
-from gnomon.domain.ledgers import Line
-from gnomon.domain.records import Reflection, SessionMessage, Spend, Tick, Turn
-from gnomon.domain.records_observe import Observation
+from gnomon.domain.instants import HOUR, MINUTE, SECOND, Millis, iso
 from gnomon.domain.views import Status
+from gnomon.simulate.ledger_files import Told
+from gnomon.simulate.story import Called, Story
 
 METRIC_NAMES = (
     "fitness",
@@ -20,8 +18,15 @@ METRIC_NAMES = (
     "engagement_rate",
     "judgment",
     "system_unavailable",
+    "acted / (",
+    "repeat_rate",
+    "cooldown_rate",
+    "persistence_rate",
 )
 """Words that must never be in what the resident is told (invariant 4)."""
+FOREGROUND = "chat"
+STRENGTH = ("ignored", "system_unavailable", "acked", "acted")
+"""Outcomes, the weakest first (page 3)."""
 
 
 def prompt_violations(prompts: Iterable[str]) -> Iterator[str]:
@@ -33,48 +38,50 @@ def prompt_violations(prompts: Iterable[str]) -> Iterator[str]:
                 yield f"a prompt holds {name!r}"
 
 
-def duty_violations(spends: list[Line], duty_seconds: float) -> Iterator[str]:
+def duty_violations(called: Sequence[Called], duty_seconds: float) -> Iterator[str]:
     """Invariant 8: background inference in any sliding hour stays within the duty cycle.
 
     A call that begins within the bound may end beyond it by its own length.
     """
-    work = [
-        (line.at, line.body.seconds)
-        for line in spends
-        if isinstance(line.body, Spend) and line.body.purpose != "chat"
-    ]
+    work = [each for each in called if each.purpose != FOREGROUND]
     first, within = 0, 0.0
-    for at, seconds in work:
-        within += seconds
-        while work[first][0] <= at - HOUR:
-            within -= work[first][1]
+    for call in work:
+        within += call.seconds
+        while work[first].end <= call.end - HOUR:
+            within -= work[first].seconds
             first += 1
-        if within - seconds > duty_seconds:
-            yield f"{within:.0f} s of background inference in the hour before {iso(at)}"
+        if within - call.seconds > duty_seconds:
+            yield f"{within:.0f} s of background inference in the hour before {iso(call.end)}"
 
 
-def silence_violations(
-    decisions: list[Line], presence: list[Millis], idle_minutes: int
-) -> Iterator[str]:
-    """Invariant 8: no reflection while the operator has been away for the gate's time."""
-    signs = iter([*presence, None])
-    following = next(signs)
-    last: Millis | None = None
-    for line in decisions:
-        if not isinstance(line.body, Reflection):
+def silence_violations(story: Story, idle_minutes: int) -> Iterator[str]:
+    """Invariant 8: no reflection begins while the operator has been away for the gate's time."""
+    for call in story.called:
+        if call.purpose != "reflection":
             continue
-        while following is not None and following <= line.at:
-            last, following = following, next(signs)
-        # A reflection began up to some seconds before its line was written.
-        if last is None or line.at - last > (idle_minutes + 2) * MINUTE:
-            yield f"a reflection at {iso(line.at)} with nobody near"
+        last = story.near_at(call.start)
+        # The tick decided up to some seconds, or a broken-off try, before.
+        if last is None or call.start - last > (idle_minutes + 2) * MINUTE:
+            yield f"a reflection at {iso(call.start)} with nobody near"
 
 
-def status_violations(status: Status, decisions: list[Line]) -> Iterator[str]:
+def burst_violations(
+    decisions: Sequence[Told], true_times: Mapping[int, Millis], tick_ms: int
+) -> Iterator[str]:
+    """A late tick is not made up: after sleep or a step of the clock none come in a burst."""
+    seqs = (each.seq for each in decisions if each.kind == "tick")
+    ticks = [true_times[seq] for seq in seqs if seq in true_times]
+    most = 6  # of five periods: one at either end
+    for first, last in zip(ticks, ticks[most:], strict=False):
+        if last - first < 5 * tick_ms - 2 * MINUTE:
+            yield f"{most + 1} ticks within {(last - first) // SECOND} s before {iso(last)}"
+
+
+def status_violations(status: Status, decisions: Sequence[Told]) -> Iterator[str]:
     """Invariant 1: every number shown recomputes from ledger lines."""
-    ticks = [line.body for line in decisions if isinstance(line.body, Tick)]
-    skipped = Counter(tick.skip_reason for tick in ticks if tick.skip_reason is not None)
-    reflections = sum(isinstance(line.body, Reflection) for line in decisions)
+    ticks = [each for each in decisions if each.kind == "tick"]
+    skipped = Counter(each.fields["skip_reason"] for each in ticks if each.fields["skip_reason"])
+    reflections = sum(each.kind == "reflection" for each in decisions)
     if status.ticks != len(ticks):
         yield f"status says {status.ticks} ticks, the ledger {len(ticks)}"
     if status.reflections != reflections:
@@ -83,7 +90,7 @@ def status_violations(status: Status, decisions: list[Line]) -> Iterator[str]:
         yield f"status says {status.skipped} skipped, the ledger {dict(skipped)}"
 
 
-def order_violations(lines: list[Line]) -> Iterator[str]:
+def order_violations(lines: Sequence[Told]) -> Iterator[str]:
     """Invariant 2: nothing is lost, doubled or reordered."""
     for before, after in pairwise(lines):
         if after.seq != before.seq + 1 or after.prev != before.sha256:
@@ -91,13 +98,50 @@ def order_violations(lines: list[Line]) -> Iterator[str]:
 
 
 def turn_violations(
-    turns: list[Turn], messages: list[SessionMessage], observations: list[Observation]
+    runs: Iterable[Told], sessions: Iterable[Told], observations: Iterable[Told]
 ) -> Iterator[str]:
     """Every committed turn has its two messages and its one observation, once."""
-    if len(messages) != 2 * len(turns):
-        yield f"{len(turns)} turns, but {len(messages)} messages"
-    seen = Counter((each.session, each.turn) for each in observations)
-    for turn in turns:
-        if seen[(turn.session, turn.turn)] != 1:
-            times = seen[(turn.session, turn.turn)]
-            yield f"turn {turn.turn} of {turn.session} was observed {times} times"
+    turns = [_turn(each) for each in runs if each.kind == "turn"]
+    messages = Counter(each.fields["turn"] for each in sessions if each.kind == "message")
+    said = sum(messages.values())
+    if said != 2 * len(turns):
+        yield f"{len(turns)} turns, but {said} messages"
+    seen = Counter(_turn(each) for each in observations if each.kind == "observation")
+    for session, turn in turns:
+        if seen[(session, turn)] != 1:
+            yield f"turn {turn} of {session} was observed {seen[(session, turn)]} times"
+
+
+def _turn(line: Told) -> tuple[str, int]:
+    return line.fields["session"], line.fields["turn"]
+
+
+def outcome_violations(engagement: Sequence[Told]) -> Iterator[str]:
+    """Invariant 9: a surface has at most one standing outcome, which only ever grows stronger,
+    and nothing becomes of what was never shown.
+    """
+    shown: dict[str, int] = {}
+    for line in engagement:
+        match line.kind:
+            case "surface_emitted":
+                surface = line.fields["surface_id"]
+                if surface in shown:
+                    yield f"surface {surface} was emitted twice"
+                shown[surface] = -1
+            case "outcome":
+                yield from _outcome(line, shown)
+            case _:
+                pass
+
+
+def _outcome(line: Told, shown: dict[str, int]) -> Iterator[str]:
+    surface, strength = line.fields["surface_id"], STRENGTH.index(line.fields["outcome"])
+    if surface not in shown:
+        yield f"line {line.seq} is an outcome of a surface that was never shown"
+        return
+    says_more = line.fields["downtime_seconds"] is not None
+    if strength < shown[surface] and not says_more:
+        yield f"line {line.seq} makes an outcome of {surface} weaker"
+    if strength == shown[surface] and not says_more:
+        yield f"line {line.seq} says the outcome of {surface} again"
+    shown[surface] = max(shown[surface], strength)

@@ -15,7 +15,9 @@ class StuckError(RuntimeError):
 
 
 class VirtualTimeLoop(asyncio.SelectorEventLoop):
-    """`time()` is virtual seconds since the loop was made."""
+    """`time()` is virtual seconds since the loop was made. As on a real machine it stands
+    still while the machine sleeps.
+    """
 
     def __init__(self) -> None:
         self._virtual = 0.0
@@ -49,28 +51,45 @@ class _JumpingSelector(selectors.DefaultSelector):
 
 
 class VirtualClock:
-    """The three clocks over a loop's time. `step` sets the wall; `asleep` counts sleep."""
+    """The three clocks over a loop's time, and a fourth that no program can see: `true`,
+    which nobody sets and which never stands still.
+    """
 
     def __init__(self, loop: VirtualTimeLoop, start: Millis) -> None:
         self._loop = loop
         self._start = start
         self._stepped = 0.0
         self._asleep = 0.0
+        self._booted = 0.0
+        self._booted_awake = 0.0
+        self.boots = 1
 
     def wall(self) -> Millis:
-        return Millis(self._start + round((self._loop.time() + self._stepped) * SECOND))
+        return Millis(self.true() + round(self._stepped * SECOND))
+
+    def true(self) -> Millis:
+        return Millis(self._start + round((self._loop.time() + self._asleep) * SECOND))
 
     def monotonic(self) -> float:
-        return self._loop.time() - self._asleep
+        return self._loop.time() - self._booted_awake
 
     def boottime(self) -> float:
-        return self._loop.time()
+        return self._loop.time() + self._asleep - self._booted
+
+    @property
+    def boot_id(self) -> str:
+        return f"boot-{self.boots}"
 
     def step(self, seconds: float) -> None:
         """Somebody sets the wall clock."""
         self._stepped += seconds
 
     def sleep(self, seconds: float) -> None:
-        """The machine sleeps: wall and boot time go on, the monotonic clock stands still."""
-        self._loop.jump(seconds)
+        """The machine sleeps: timers and the monotonic clock stand still meanwhile."""
         self._asleep += seconds
+
+    def reboot(self) -> None:
+        """The boot clock begins anew."""
+        self.boots += 1
+        self._booted_awake = self._loop.time()
+        self._booted = self._loop.time() + self._asleep

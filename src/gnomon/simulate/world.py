@@ -7,57 +7,37 @@ and the person. What is real: everything else.
 import asyncio
 import tempfile
 import time
+from collections import Counter
+from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass, field
-from importlib import import_module
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
 import msgspec
 
-from gnomon.daemon.acts import Acts
-from gnomon.daemon.arguments import ChatTurn
-from gnomon.daemon.core import RESIDENT_MODULE, Core, open_core
 from gnomon.daemon.create import ensure_home
-from gnomon.daemon.life import Life
-from gnomon.daemon.platform import ChildProcess, Platform
-from gnomon.daemon.status import status
-from gnomon.disk import SystemDisk
 from gnomon.domain.errors import UsageError
-from gnomon.domain.instants import DAY, SECOND, Millis, parse_iso
-from gnomon.domain.json_value import Fields
+from gnomon.domain.instants import DAY, Millis, parse_iso
 from gnomon.domain.messages import ModelRequest
-from gnomon.domain.policy import Role
-from gnomon.domain.records import SessionMessage, Turn
-from gnomon.domain.records_observe import Observation
-from gnomon.domain.views import Simulated
+from gnomon.domain.views import Simulated, Status
 from gnomon.home import Home
-from gnomon.ledger.verify import verify
-from gnomon.resident import main as resident
-from gnomon.simulate import invariants
-from gnomon.simulate.operator import Visit, ordinary
+from gnomon.simulate import faults, operators
+from gnomon.simulate.checks import Checks
+from gnomon.simulate.days import Days
+from gnomon.simulate.ledger_files import told
+from gnomon.simulate.machine import AGENT, Machine
 from gnomon.simulate.script import SimulatedModel
+from gnomon.simulate.story import Called, Story
 from gnomon.simulate.virtual_time import VirtualClock, VirtualTimeLoop
-from gnomon.testing.clock import SequenceIds
-from gnomon.testing.ledger import InlineThreads
-from gnomon.testing.memory_child import Entry, MemoryChild
-from gnomon.trust.ipc import Peer, Serve
-from gnomon.trust.jail import Grants
+from gnomon.simulate.witness import Witness
+from gnomon.testing.crash import Killed
 
 START = parse_iso("2026-03-02T06:00:00Z")
 """A Monday morning."""
-AGENT = "main"
-MODEL_HOST = "gnomon.models.openai_host"
-
-
-class UnsyncedDisk(SystemDisk):
-    """A disk that is taken at its word: the simulator's own, where nothing is lost."""
-
-    def sync(self, fd: int) -> None:
-        del fd
-
-    def sync_folder(self, folder: Path) -> None:
-        del folder
+CONFIG = '[kernel]\nmode = "full"\n'
+SETTLING_SECONDS = 300
+"""After the last day: time for what a last fault left to be put right."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +47,8 @@ class Plan:
     days: int
     seed: int
     keep: Path | None = None
+    operator: operators.Name = "ordinary"
+    faults: bool = False
 
 
 def simulate(plan: Plan) -> Simulated:
@@ -79,119 +61,101 @@ def simulate(plan: Plan) -> Simulated:
             stack.enter_context(tempfile.TemporaryDirectory(prefix="gnomon-simulated-"))
         )
         with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
-            lived = runner.run(_World(plan, Home(folder.absolute())).live())
+            loop = runner.get_loop()
+            assert isinstance(loop, VirtualTimeLoop)
+            lived = runner.run(_World(plan, Home(folder.absolute()), loop).live())
         return msgspec.structs.replace(lived, seconds=round(time.perf_counter() - began, 3))
 
 
-@dataclass
 class _World:
-    plan: Plan
-    home: Home
-    model: SimulatedModel = field(init=False)
-    platform: Platform = field(init=False)
-    prompts: set[str] = field(default_factory=set[str])
-    presence: list[Millis] = field(default_factory=list[Millis])
+    """Makes the machine and the people, lets the days go by, and tells what came of them."""
+
+    def __init__(self, plan: Plan, home: Home, loop: VirtualTimeLoop) -> None:
+        self._plan = plan
+        self._home = home
+        self._loop = loop
+        loop.set_exception_handler(self._unhandled)
+        self._clock = VirtualClock(loop, START)
+        self._story = Story()
+        model = SimulatedModel(Random(f"model {plan.seed}"), self._called)  # noqa: S311
+        witness = Witness(self._clock.true)
+        self._machine = Machine(home, self._clock, model, witness)
+        self._checks = Checks(self._machine, self._story)
 
     async def live(self) -> Simulated:
-        loop = asyncio.get_running_loop()
-        assert isinstance(loop, VirtualTimeLoop)
-        rng = Random(self.plan.seed)  # noqa: S311 - a seed is the point
-        clock = VirtualClock(loop, START)
-        self.model = SimulatedModel(rng, self._heard)
-        self.platform = platform = Platform(
-            clock=clock,
-            ids=SequenceIds(),
-            environ={
-                "GNOMON_MODEL": "simulated",
-                "GNOMON_MODEL_URL": "http://127.0.0.1:9/v1",
-            },
-            start_child=self._start,
-            jail_level=lambda: "none",
-            power_bound=lambda: False,
-            disk=UnsyncedDisk(),
-            threads=InlineThreads(),
+        plan, machine = self._plan, self._machine
+        self._home.root.mkdir(parents=True, exist_ok=True)
+        self._home.config.write_text(CONFIG)
+        ensure_home(self._home, self._home.agent(AGENT), simulated=True)
+        end = Millis(START + plan.days * DAY)
+        days = Days(machine, self._story, self._checks, plan.operator, plan.seed, end)
+        days.plan(*operators.plan(plan.operator, plan.seed, START, plan.days))
+        if plan.faults:
+            days.plan(*faults.plan(plan.seed, START, plan.days))
+        await days.live()
+        await days.settle(SETTLING_SECONDS)
+        gateway = machine.running
+        await gateway.core.background.drain()
+        shown: Status = await machine.ask("status.show")
+        self._checks.while_it_runs(shown)
+        kernel = gateway.core.config.kernel
+        await machine.stop()
+        self._checks.at_the_end(kernel, end)
+        return self._told(shown)
+
+    # --- what is heard -----------------------------------------------------------------------
+
+    def _called(self, request: ModelRequest) -> Callable[[], None]:
+        clock, start, began = self._clock, self._clock.true(), self._loop.time()
+        self._checks.heard(request)
+
+        def ended() -> None:
+            seconds = self._loop.time() - began
+            self._story.called.append(Called(request.purpose, start, clock.true(), seconds))
+
+        return ended
+
+    def _unhandled(self, _: asyncio.AbstractEventLoop, context: dict[str, object]) -> None:
+        """An exception that nobody took: of a life that was killed that is as it should be."""
+        error = context.get("exception")
+        if self._machine.disk.dead or isinstance(error, Killed):
+            return
+        self._checks.found(f"nobody took {error!r}: {context.get('message')}")
+
+    def _told(self, shown: Status) -> Simulated:
+        agent = self._home.agent(AGENT)
+        engagement, fitness = told(agent.engagement_ledger), told(agent.fitness_ledger)
+        standing = {
+            line.fields["surface_id"]: line.fields["outcome"]
+            for line in engagement
+            if line.kind == "outcome"
+        }
+        surfaces = [line for line in engagement if line.kind == "surface_emitted"]
+        outcomes = Counter(standing.get(line.fields["surface_id"], "open") for line in surfaces)
+        windows = {line.fields["window_start"]: line for line in fitness if line.kind != "gap"}
+        nulls = Counter(
+            reason
+            for line in windows.values()
+            for reason in (line.fields["stall_reason"], line.fields["engagement_reason"])
+            if reason is not None
         )
-        ensure_home(self.home, self.home.agent(AGENT), simulated=True)
-        async with open_core(self.home, AGENT, platform) as core:
-            life = Life(core, boot="simulated")
-            self.presence.append(clock.wall())
-            await life.begin()
-            await self._days(core, Acts(core), ordinary(rng, START, self.plan.days), clock)
-            await life.end()
-            return self._summary(core)
-
-    async def _days(self, core: Core, acts: Acts, visits: list[Visit], clock: VirtualClock) -> None:
-        """Let the operator come and go until the last day is over."""
-        end = START + self.plan.days * DAY
-        for visit in visits:
-            await asyncio.sleep(max(0, visit.at - clock.wall()) / SECOND)
-            self.presence.append(clock.wall())
-            await acts.chat(ChatTurn(text=visit.text), lambda _: None)
-        await asyncio.sleep(max(0, end - clock.wall()) / SECOND)
-        await core.background.drain()
-
-    async def _start(
-        self, role: Role, module: str, argument: Fields, grants: Grants, *, serve: Serve | None
-    ) -> ChildProcess:
-        """A role's module, in this event loop; the model's host is played."""
-        del grants
-        entries: dict[str, Entry] = {MODEL_HOST: self.model.serve, RESIDENT_MODULE: self._resident}
-        entry = entries.get(module) or import_module(module).serve
-        return await MemoryChild.begin(role, entry, argument, serve)
-
-    async def _resident(self, peer: Peer, argument: Fields) -> None:
-        """The real resident, by this world's clock and ids."""
-        await resident.live(peer, argument, self.platform.clock, self.platform.ids)
-
-    def _heard(self, request: ModelRequest) -> None:
-        self.prompts.update(message.content for message in request.messages)
-
-    def _summary(self, core: Core) -> Simulated:
-        files = core.stores.files
-        decisions = list(files["decision-ledger"].read())
-        spends = list(files["spend-ledger"].read())
-        turns = [
-            line.body
-            for run in core.stores.runs.ids()
-            for line in core.stores.runs.get(run).read()
-            if isinstance(line.body, Turn)
-        ]
-        messages = [
-            line.body
-            for session in core.stores.sessions.ids()
-            for line in core.stores.sessions.get(session).read()
-            if isinstance(line.body, SessionMessage)
-        ]
-        observed = [line.body for line in files["observations"].read()]
-        told = status(core, running=False, url=None, next_tick_at=None)
-        kernel = core.config.kernel
-        violations = [
-            *invariants.prompt_violations(self.prompts),
-            *invariants.duty_violations(spends, kernel.max_duty_cycle * 3600),
-            *invariants.silence_violations(
-                decisions, self.presence, kernel.idle_activity_gate_minutes
-            ),
-            *invariants.status_violations(told, decisions),
-            *invariants.order_violations(decisions),
-            *invariants.order_violations(spends),
-            *invariants.turn_violations(
-                turns, messages, [each for each in observed if isinstance(each, Observation)]
-            ),
-            *(
-                f"{ledger.name} does not verify"
-                for ledger in verify(self.home).ledgers
-                if not ledger.ok
-            ),
-        ]
         return Simulated(
-            days=self.plan.days,
-            seed=self.plan.seed,
-            ticks=told.ticks,
-            reflections=told.reflections,
-            skipped=told.skipped,
-            turns=len(turns),
-            restarts=0,
-            violations=tuple(violations),
+            days=self._plan.days,
+            seed=self._plan.seed,
+            operator=self._plan.operator,
+            ticks=shown.ticks,
+            reflections=shown.reflections,
+            skipped=shown.skipped,
+            turns=sum(
+                line.kind == "turn" for path in agent.runs.glob("*.jsonl") for line in told(path)
+            ),
+            surfaces=len(surfaces),
+            outcomes=dict(sorted(outcomes.items())),
+            windows=len(windows),
+            null_windows=dict(sorted(nulls.items())),
+            restarts=self._story.restarts,
+            faults=dict(sorted(self._story.faults.items())),
+            violations=tuple(self._checks.violations),
             seconds=0.0,
-            home=None if self.plan.keep is None else str(self.home.root),
+            home=None if self._plan.keep is None else str(self._home.root),
         )

@@ -1,0 +1,72 @@
+"""The invariants, looked at as a simulated life goes on: after each life of the gateway, and at
+the end. The rules are in `invariants`; here is when, and on what.
+"""
+
+from dataclasses import dataclass, field
+
+from gnomon.config import KernelConfig
+from gnomon.domain.instants import Millis
+from gnomon.domain.messages import ModelRequest
+from gnomon.domain.views import Status
+from gnomon.ledger.verify import verify
+from gnomon.simulate import invariants
+from gnomon.simulate.ledger_files import Told, told
+from gnomon.simulate.machine import AGENT, Machine
+from gnomon.simulate.story import Story
+
+MOST_VIOLATIONS = 50
+"""More are counted, not listed: one fault can show in every line."""
+
+
+@dataclass
+class Checks:
+    """`unsure` are the surfaces whose answer may or may not have been taken."""
+
+    machine: Machine
+    story: Story
+    prompts: set[str] = field(default_factory=set[str])
+    unsure: set[str] = field(default_factory=set[str])
+    violations: list[str] = field(default_factory=list[str])
+
+    def found(self, *violations: str) -> None:
+        known = set(self.violations)
+        self.violations += (each for each in dict.fromkeys(violations) if each not in known)
+
+    def heard(self, request: ModelRequest) -> None:
+        self.prompts.update(message.content for message in request.messages)
+
+    def after_life(self, *, power_cut: bool = False) -> None:
+        """What can be told from the files alone, whatever the life ended by."""
+        self.found(*self.machine.witness.compare(power_cut=power_cut))
+
+    def while_it_runs(self, shown: Status) -> None:
+        """Numbers that it shows, against its ledgers."""
+        self.found(*invariants.status_violations(shown, self._decisions()))
+
+    def at_the_end(self, kernel: KernelConfig, end: Millis) -> None:
+        """Everything, on the files of a home that has been closed."""
+        home, story, witness = self.machine.home, self.story, self.machine.witness
+        agent = home.agent(AGENT)
+        decisions, engagement = self._decisions(), told(agent.engagement_ledger)
+        true_times = witness.true_times
+        self.found(
+            *witness.compare(everything=True),
+            *invariants.prompt_violations(self.prompts),
+            *invariants.duty_violations(story.called, kernel.max_duty_cycle * 3600),
+            *invariants.silence_violations(story, kernel.idle_activity_gate_minutes),
+            *invariants.burst_violations(
+                decisions, true_times(agent.decision_ledger), kernel.tick_ms
+            ),
+            *invariants.order_violations(decisions),
+            *invariants.order_violations(told(home.spend_ledger)),
+            *invariants.turn_violations(
+                [line for path in agent.runs.glob("*.jsonl") for line in told(path)],
+                [line for path in agent.sessions.glob("*.jsonl") for line in told(path)],
+                told(agent.observations),
+            ),
+            *invariants.outcome_violations(engagement),
+            *(f"{ledger.name} does not verify" for ledger in verify(home).ledgers if not ledger.ok),
+        )
+
+    def _decisions(self) -> list[Told]:
+        return told(self.machine.home.agent(AGENT).decision_ledger)
