@@ -147,10 +147,10 @@ class _Planner:
 
     def resume(self, following: Line, cited_at: Millis | None) -> Iterator[FitnessBody]:
         """What the last window's end had still to amend when the writer was stopped."""
-        start, end = self._tail.last_start, self._tail.last_end
-        if start is None or end is None:
+        start = self._tail.last_start
+        if start is None:
             return
-        as_of = Millis(parse_iso(end) + SETTLES_AFTER)
+        as_of = Millis(parse_iso(start) + self._config.window_ms + SETTLES_AFTER)
         if cited_at is not None and following.at < parse_iso(start):
             as_of = cited_at
         yield from self._amendments(as_of)

@@ -1,0 +1,228 @@
+"""Recompute every number of a fitness-ledger from raw JSON lines, sharing no code with Gnomon.
+
+`recompute(decisions, engagement, fitness, config)` takes parsed lines and gives a sentence
+for each number that does not hold. It knows homes whose clock was never set; a window that
+says `clock_step` or `ledger_changed` is only checked to measure nothing.
+Run: `python tests/recompute_fitness.py <kernel folder>`.
+"""
+
+import json
+import re
+import sys
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+Fields = dict[str, Any]
+RANK = {None: 0, "ignored": 1, "system_unavailable": 2, "acked": 3, "acted": 4}
+SYSTEM = ("timeout", "gateway_shutdown")
+
+
+def seconds(text: str) -> float:
+    return datetime.fromisoformat(text).timestamp()
+
+
+def recompute(
+    decisions: list[Fields], engagement: list[Fields], fitness: list[Fields], config: Fields
+) -> list[str]:
+    found: list[str] = []
+    boundary = 0.0
+    firsts: set[str] = set()
+    for line in fitness:
+        if line["kind"] == "gap":
+            found += gap_faults(decisions, line)
+            continue
+        if line["kind"] == "window":
+            boundary = seconds(line["window_end"]) + 60
+            if line["window_start"] in firsts:
+                found.append(f"{line['window_start']}: written twice")
+            firsts.add(line["window_start"])
+        wanted = {
+            **stall(decisions, line, config),
+            **engaged(engagement, line, boundary, config),
+        }
+        if line["stall_reason"] in ("clock_step", "ledger_changed"):
+            wanted = {"stall_composite": None, "engagement_rate": None}
+        for name, value in wanted.items():
+            if line[name] != value:
+                found.append(
+                    f"{line['kind']} {line['window_start']}: {name} is {line[name]}, not {value}"
+                )
+    return found
+
+
+def gap_faults(decisions: list[Fields], gap: Fields) -> list[str]:
+    start, end = seconds(gap["window_start"]), seconds(gap["window_end"])
+    inside = [each for each in decisions if start <= seconds(each["at"]) < end]
+    return [f"the gap from {gap['window_start']} holds decisions"] if inside else []
+
+
+# --- what the resident did --------------------------------------------------------------------
+
+
+def stall(decisions: list[Fields], line: Fields, config: Fields) -> Fields:
+    start, end = seconds(line["window_start"]), seconds(line["window_end"])
+    inside = [each for each in decisions if start <= seconds(each["at"]) < end]
+    reflections = [each for each in inside if each["kind"] == "reflection"]
+    attempts = [each for each in inside if each["kind"] == "executive-attempt"]
+    versions = [each["scaffold_version"] for each in inside if "scaffold_version" in each]
+    said: Fields = {
+        "tick_count": sum(each["kind"] == "tick" for each in inside),
+        "reflection_count": len(reflections),
+        "executive_attempt_count": len(attempts),
+        "scaffold_version": versions[-1] if versions else None,
+        "mixed_scaffold": len(set(versions)) > 1,
+    }
+    if len(reflections) < config["min_reflections_for_valid_window"]:
+        nothing = dict.fromkeys(
+            ("reflection_repeat_rate", "executive_cooldown_rate", "concern_persistence_rate")
+        )
+        return said | {
+            "stall_composite": None,
+            "stall_reason": "missing_data",
+            "components": nothing,
+        }
+    repeats = sum(each["repeated"] or each["pressure"] == "hold" for each in reflections)
+    cooldowns = sum(each["outcome"] == "cooldown" for each in attempts)
+    groups: list[tuple[str, set[int]]] = []
+    for number, each in enumerate(reflections):
+        for concern in each["concerns"]:
+            known = [g for g in groups if alike(g[0], concern, config["concern_similarity"])]
+            if known:
+                known[0][1].add(number)
+            else:
+                groups.append((concern, {number}))
+    last = len(reflections) - 1
+    lasting = sum(last in numbers and min(numbers) < last for _, numbers in groups)
+    rates = (
+        repeats / len(reflections),
+        cooldowns / max(1, len(attempts)),
+        lasting / max(1, len(groups)),
+    )
+    weights = config["weights"]
+    composite = sum(
+        weights[name] * part
+        for name, part in zip(("repeat", "cooldown", "concern"), rates, strict=True)
+    )
+    return said | {
+        "stall_composite": round(composite, 6),
+        "stall_reason": None,
+        "components": {
+            "reflection_repeat_rate": round(rates[0], 6),
+            "executive_cooldown_rate": round(rates[1], 6),
+            "concern_persistence_rate": round(rates[2], 6),
+        },
+    }
+
+
+def alike(one: str, other: str, rule: Fields) -> bool:
+    a = re.findall(r"\w+", one.lower())
+    b = re.findall(r"\w+", other.lower())
+    both = len(set(a) & set(b))
+    least = min(len(set(a)), len(set(b)))
+    return a == b or (both >= rule["shared_words"] and both >= rule["shared_part"] * least)
+
+
+# --- what the operator did ----------------------------------------------------------------------
+
+
+def engaged(engagement: list[Fields], line: Fields, as_of: float, config: Fields) -> Fields:
+    known = engagement[: line["inputs"]["engagement-ledger"]["seq"]]
+    start, end = seconds(line["window_start"]), seconds(line["window_end"])
+    away = absences(known)
+    surfaces = [
+        surface(each, known, away, as_of, config)
+        for each in known
+        if each["kind"] == "surface_emitted" and start <= seconds(each["at"]) < end
+    ]
+    tests = [each for each in surfaces if each["synthetic"]]
+    rules = [each for each in surfaces if each["origin"] == "rule" and not each["synthetic"]]
+    model = [each for each in surfaces if each["origin"] == "model" and not each["synthetic"]]
+    counts = count(model)
+    total = sum(counts.values())
+    enough = total >= config["M_min"]
+    unavailable = [each for each in model if each["outcome"] == "system_unavailable"]
+    return {
+        "engagement_rate": round(counts["acted"] / total, 6) if enough else None,
+        "engagement_reason": None if enough else "low_sample",
+        "engagement_counts": counts,
+        "system_unavailable_count": len(unavailable),
+        "system_unavailable_seconds": int(sum(each["down"] for each in unavailable) + 1e-6),
+        "pending": sum(each["outcome"] is None for each in model),
+        "mature": all(each["outcome"] == "acted" or each["past"] for each in surfaces),
+        "rule_counts": count(rules),
+        "synthetic_counts": count(tests),
+    }
+
+
+def count(surfaces: list[Fields]) -> dict[str, int]:
+    outcomes = [each["outcome"] for each in surfaces]
+    return {name: outcomes.count(name) for name in ("acted", "acked", "ignored")}
+
+
+def absences(lines: list[Fields]) -> list[tuple[float, float, bool]]:
+    """(from, to, whether it was down and not asleep), of absences that are over."""
+    found: list[tuple[float, float, bool]] = []
+    since: tuple[float, str] | None = None
+    for line in lines:
+        if line["kind"] == "gateway_stopped" and since is None:
+            since = seconds(line["at"]) - (line["gap_seconds"] or 0), line["cause"]
+        if line["kind"] == "gateway_started" and since is not None:
+            found.append((since[0], seconds(line["at"]), since[1] != "sleep"))
+            since = None
+    return found
+
+
+def surface(
+    emitted: Fields,
+    lines: list[Fields],
+    away: list[tuple[float, float, bool]],
+    as_of: float,
+    config: Fields,
+) -> Fields:
+    born, horizon = seconds(emitted["at"]), config["horizon_seconds"]
+
+    def awake(until: float) -> float:
+        gone = sum(max(0.0, min(b, until) - max(a, born)) for a, b, _ in away)
+        return until - born - gone
+
+    def past(moment: float) -> bool:
+        return awake(moment) >= horizon - 1e-6 or moment - born >= 3 * horizon - 1e-6
+
+    outcome = None
+    for line in lines:
+        if line["kind"] != "outcome" or line["surface_id"] != emitted["surface_id"]:
+            continue
+        if line["source"] not in SYSTEM and past(seconds(line["at"])):
+            continue
+        if RANK[line["outcome"]] > RANK[outcome]:
+            outcome = line["outcome"]
+    down = sum(
+        max(0.0, min(b, born + 3 * horizon) - max(a, born))
+        for a, b, is_down in away
+        if is_down and awake(a) < horizon - 1e-6
+    )
+    return {
+        "outcome": outcome,
+        "past": past(as_of),
+        "down": down,
+        "origin": emitted["origin"],
+        "synthetic": emitted["synthetic"],
+    }
+
+
+def read(path: Path) -> list[Fields]:
+    parts = [path, *sorted(path.parent.glob(f"{path.stem}.[0-9]*.jsonl"))]
+    return [json.loads(raw) for part in parts for raw in part.read_bytes().split(b"\n") if raw]
+
+
+def main(kernel: Path) -> int:
+    names = ("decision-ledger", "engagement-ledger", "fitness-ledger")
+    config = json.loads((kernel / "fitness-config.json").read_text())
+    faults = recompute(*(read(kernel / f"{name}.jsonl") for name in names), config)
+    print("\n".join(faults) or "every number holds")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))
