@@ -9,7 +9,15 @@ import pytest
 
 from gnomon.domain.errors import LedgerCorruptError, RecordError
 from gnomon.domain.ledgers import GENESIS, Head
-from gnomon.domain.records import DecisionBody, ErrorNoted, Stopped
+from gnomon.domain.records import (
+    Body,
+    DecisionBody,
+    ErrorNoted,
+    RunClosed,
+    SkipReason,
+    Stopped,
+    Tick,
+)
 from gnomon.ledger.family import LedgerFamily
 from gnomon.ledger.file import LedgerFile
 from gnomon.testing.clock import START, FakeClock
@@ -106,3 +114,19 @@ async def test_a_body_without_a_canonical_form_leaves_nothing(ledger: Any) -> No
         await ledger.append(ErrorNoted(code="c", where="w", facts={"n": float("nan")}))
     assert list(ledger.read()) == []
     assert (await ledger.append(tick(1))).seq == 1
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        RunClosed(reason="of another ledger"),
+        Stopped(reason=cast("str", 5)),
+        Tick(scaffold_version="x", skip_reason=cast("SkipReason", "bored")),
+        ErrorNoted(code="c", where="w", facts={"n": 2**53}),
+    ],
+)
+async def test_nothing_is_written_that_could_not_be_read(ledger: Any, body: Body) -> None:
+    with pytest.raises(RecordError):
+        await ledger.append(body)
+    assert (await ledger.append(tick(1))).seq == 1
+    assert versions(list(ledger.read())) == [1]

@@ -14,13 +14,13 @@ from typing import cast, get_args
 
 import msgspec
 
-from gnomon.domain.canonical import decode_plain, encode_normal, normal, plain
+from gnomon.domain.canonical import decode_plain, encode_normal, normal
 from gnomon.domain.errors import RecordError
 from gnomon.domain.instants import Millis, iso, parse_iso
 from gnomon.domain.json_value import Json
 from gnomon.domain.ledgers import GENESIS, Line
 from gnomon.domain.records import Body, Sha256
-from gnomon.ledger.typed import typed_reader
+from gnomon.ledger.typed import normal_fields, typed_reader
 
 MAX_LINE = 16 * 2**20 + 2**16
 """Bytes of the longest line: the pipe's largest payload (16 MiB) and room for an envelope."""
@@ -45,11 +45,17 @@ _key_decoder = msgspec.json.Decoder(Key)
 def prepare(body: Body) -> dict[str, object]:
     """The body's fields with kind and schema, checked and normal, still without an envelope.
 
-    Raises RecordError when a field has no canonical form.
+    Raises RecordError when a field has no canonical form or is not of its type.
     """
-    fields = cast("dict[str, object]", normal(plain(body)))
+    fields = normal_fields(body)
     fields["schema"] = type(body).SCHEMA
     return fields
+
+
+def check_holds(bodies: object, body: Body) -> None:
+    """Raise RecordError when a ledger that holds `bodies` does not hold this record."""
+    if _records(bodies).get(body.kind()) is not type(body):
+        raise bad(f"the ledger holds no {body.kind()}")
 
 
 def seal(fields: dict[str, object], seq: int, at: Millis, prev: Sha256) -> bytes:

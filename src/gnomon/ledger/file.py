@@ -17,7 +17,7 @@ from gnomon.domain.ledgers import Ack, Head, Line
 from gnomon.domain.ports import Clock
 from gnomon.domain.records import AnchoredHead, Body
 from gnomon.ledger.batch import Waiting, acknowledge, refuse, release, stamp
-from gnomon.ledger.codec import prepare
+from gnomon.ledger.codec import check_holds, prepare
 from gnomon.ledger.flusher import Done, Flusher, Job, borrow, give_back
 from gnomon.ledger.opening import create, inspect, set_aside
 from gnomon.ledger.reading import UNTIL_THE_END, LedgerReader
@@ -113,11 +113,13 @@ class LedgerFile:
     async def append(self, body: Body, *, durable: bool = True) -> Ack:
         """Write one line and return once it is on the medium (see `Ledger.append`).
 
-        Raises RecordError when the body has no canonical form (nothing is written),
+        Raises RecordError when the body is none of this ledger's, is not of its type or has
+        no canonical form (nothing is written),
         LedgerError when the disk took no more (cut back; a later append may succeed),
         LedgerClosedError when it is closed. Cancelled in time, it leaves no line.
         """
         self._check_open()
+        check_holds(self._reader.bodies, body)
         answer: asyncio.Future[Ack] = asyncio.get_running_loop().create_future()
         self._waiting.append(Waiting(prepare(body), durable, answer))
         self._arrange()

@@ -43,6 +43,7 @@ class LedgerReader:
     def __init__(self, first: Path, name: str, bodies: object) -> None:
         self.first = first
         self.name = name
+        self.bodies = bodies
         self._read_line = line_reader(bodies)
 
     def read(self, *, after_seq: int = 0, until: Head | None = None) -> Iterator[Line]:

@@ -27,8 +27,9 @@ from typing import (
 import msgspec
 from msgspec.structs import asdict
 
-from gnomon.domain.canonical import DECIMALS, MAX_INTEGER, encode_normal, normal, plain
+from gnomon.domain.canonical import DECIMALS, MAX_INTEGER, encode_normal, normal, plain, unfit
 from gnomon.domain.errors import RecordError
+from gnomon.domain.json_value import Json
 from gnomon.domain.ledgers import Line
 from gnomon.domain.records import Body, Sha256
 
@@ -57,10 +58,13 @@ class Envelope(Protocol):
 
 @dataclass(frozen=True)
 class _Shape:
-    """The struct made for a record, and which fields hold floats, or numbers inside."""
+    """The struct made for a record, and which fields hold which numbers: integers, floats,
+    or values with some inside.
+    """
 
     record: type[Body]
     made: type
+    integers: tuple[str, ...]
     floats: tuple[str, ...]
     nested: tuple[str, ...]
 
@@ -88,6 +92,32 @@ class TypedReader:
             return _built(line, self._shapes[type(line)], raw, follows)
         except (msgspec.MsgspecError, RecordError, RecursionError, ValueError):
             return None
+
+
+def normal_fields(body: Body) -> dict[str, object]:
+    """The fields of a body as `canonical.normal` gives them, found by their types.
+
+    Raises RecordError when a field has no canonical form, or is not of its type: nothing is
+    written that could not be read.
+    """
+    shape = _shape(type(body))
+    plain_fields = cast("dict[str, Json]", plain(body))
+    try:
+        msgspec.convert(plain_fields, type(body))
+        fields = cast("dict[str, Any]", plain_fields)
+        for name in shape.integers:
+            value = fields[name]
+            if value is not None and not -MAX_INTEGER <= value <= MAX_INTEGER:
+                raise unfit(f"the integer {value} is not under 2^53")
+        for name in shape.floats + shape.nested:
+            fields[name] = normal(fields[name], 1)
+        _encode(fields)
+        return fields
+    except UnicodeEncodeError:
+        return cast("dict[str, object]", normal(plain_fields))
+    except msgspec.ValidationError as error:
+        reason = f"{body.kind()}: {error}"
+        raise RecordError(f"A record is not of its type: {reason}.", reason=reason) from error
 
 
 def _built(line: Envelope, shape: _Shape, raw: bytes, follows: Sha256) -> Line | None:
@@ -139,6 +169,7 @@ def typed_reader(bodies: object) -> TypedReader:
     return TypedReader(bodies)
 
 
+@lru_cache(maxsize=256)
 def _shape(record: type[Body]) -> _Shape:
     hints = get_type_hints(record)
     names = record.__struct_fields__
@@ -157,7 +188,8 @@ def _shape(record: type[Body]) -> _Shape:
         forbid_unknown_fields=True,
     )
     nested = tuple(n for n in numbered if exact[n] is None and n not in floats)
-    return _Shape(record=record, made=made, floats=floats, nested=nested)
+    integers = tuple(n for n in numbered if exact[n] is not None)
+    return _Shape(record=record, made=made, integers=integers, floats=floats, nested=nested)
 
 
 def _exact(hint: Any) -> Any:

@@ -9,7 +9,7 @@ from gnomon.domain.instants import Millis
 from gnomon.domain.ledgers import Ack, Head, Line
 from gnomon.domain.ports import Clock
 from gnomon.domain.records import Body
-from gnomon.ledger.codec import decode_line, encode_line
+from gnomon.ledger.codec import check_holds, decode_line, encode_line
 from gnomon.ledger.reading import UNTIL_THE_END
 
 P = ParamSpec("P")
@@ -36,6 +36,7 @@ class MemoryLedger:
 
     async def append(self, body: Body, *, durable: bool = True) -> Ack:
         del durable  # memory is as durable as it gets at once
+        check_holds(self._bodies, body)
         head = self.head
         at = Millis(max(self._clock.wall(), self._last_at()))
         raw = encode_line(head.seq + 1, at, head.sha256, body)
