@@ -85,6 +85,8 @@ class Life:
             await self._try(self._anchor)
         if "heartbeat" in things and core.findings.is_due():
             core.background.run(core.findings.look())
+        if "heartbeat" in things and core.desk.is_due():
+            core.background.run(core.desk.write())
         if "tick" in things:
             core.background.run(self.cycle.tick(core.platform.clock.wall()))
 
@@ -92,8 +94,9 @@ class Life:
         """What fails at a beat keeps nothing else from being done."""
         try:
             await work()
-        except (GnomonError, OSError) as error:
-            self.core.stores.journal(f"A beat failed: {error}")
+        except Exception as error:  # noqa: BLE001 - a beat that ended would be missed by nobody
+            told = str(error) if isinstance(error, GnomonError | OSError) else repr(error)
+            self.core.stores.journal(f"A beat failed: {told}")
 
     async def _heartbeat(self) -> None:
         heartbeat.write(

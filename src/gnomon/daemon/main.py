@@ -42,6 +42,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _foreground(options: argparse.Namespace) -> int:
+    from gnomon.daemon.disk_words import OF_THE_DISK, disk_error
     from gnomon.daemon.serve import serve  # a detaching parent needs none of it
     from gnomon.daemon.this_machine import this_machine
 
@@ -54,6 +55,10 @@ def _foreground(options: argparse.Namespace) -> int:
         asyncio.run(serve(home, options.agent, options.port, this_machine(), ready, began))
     except GnomonError as error:
         return _say_error(error, as_json=options.json)
+    except OSError as error:
+        if error.errno not in OF_THE_DISK:
+            raise
+        return _say_error(disk_error(error), as_json=options.json)
     except KeyboardInterrupt:
         return 0
     return 0

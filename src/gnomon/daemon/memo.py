@@ -1,5 +1,6 @@
 """An agent's small persisted facts: `state/*.json`, each read once and written whole."""
 
+import contextlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -33,15 +34,17 @@ class Memo:
         return read_state(self._folder / name, type_)
 
     def save(self, name: str, value: object, *, durable: bool = True) -> None:
-        """Replace a file. `durable=False`: whole or not at all, but not synced; for counters
-        that a crash of the machine may set back by a call.
+        """Replace a file. Raises OSError. `durable=False`: whole or not at all, but not synced,
+        and left as it was where the disk refuses; for counters that a crash of the machine may
+        set back by a call.
         """
         if durable:
             write_state(self._folder / name, value, disk=self._disk)
             return
         temporary = self._folder / f".{name}.tmp"
-        temporary.write_bytes(canonical(value) + b"\n")
-        os.replace(temporary, self._folder / name)  # noqa: PTH105 - its own call is the point
+        with contextlib.suppress(OSError):
+            temporary.write_bytes(canonical(value) + b"\n")
+            os.replace(temporary, self._folder / name)  # noqa: PTH105 - its own call is the point
 
     def change(self, facts: Remembered) -> None:
         """Take new facts, on the disk first."""

@@ -8,7 +8,10 @@ from typing import Any
 
 from gnomon.daemon import arguments as args
 from gnomon.daemon.acts import Acts
+from gnomon.daemon.artifact_pages import artifact_rows
 from gnomon.daemon.core import Core
+from gnomon.daemon.disk_words import naming_the_disk
+from gnomon.daemon.fitness import fitness_rows
 from gnomon.daemon.inbox import inbox_rows
 from gnomon.daemon.inspection import inspection
 from gnomon.daemon.ledger_pages import ledger_pages
@@ -82,13 +85,19 @@ def table(core: Core, acts: Acts) -> dict[str, Operation]:
         ),
     )
     looking = inspection(core.home, core.agent, core.platform)
-    more = (*inbox_rows(core.inbox), *ledger_pages(core.stores), *looking)
+    more = (
+        *inbox_rows(core.inbox),
+        *artifact_rows(core.artifacts),
+        *fitness_rows(core.desk),
+        *ledger_pages(core.stores),
+        *looking,
+    )
     return {row.name: row for row in (*rows, *more)}
 
 
 def _reads(name: str, summary: str, arguments: Any, result: Any, run: Run) -> Operation:
-    return Operation(name, summary, arguments, result, run, reads=True)
+    return Operation(name, summary, arguments, result, naming_the_disk(run), reads=True)
 
 
 def _acts(name: str, summary: str, arguments: Any, result: Any, run: Run) -> Operation:
-    return Operation(name, summary, arguments, result, run)
+    return Operation(name, summary, arguments, result, naming_the_disk(run))

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from gnomon.daemon.disk_words import disk_named
 from gnomon.disk import Disk
 from gnomon.domain.errors import StateError
 from gnomon.domain.json_value import Json
@@ -27,4 +28,5 @@ class SelfStateFile:
             return None
 
     def put(self, value: Json) -> None:
-        write_state(self._path, value, disk=self._disk)
+        with disk_named():
+            write_state(self._path, value, disk=self._disk)

@@ -4,13 +4,13 @@ Reached from the wiring alone: children ask over the pipe (`child_requests`), pe
 operations.
 """
 
-import os
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from gnomon.daemon.journal import Journal
 from gnomon.disk import SYSTEM_DISK, Disk
-from gnomon.domain.instants import Millis, iso
+from gnomon.domain.errors import LedgerError
 from gnomon.domain.ledgers import BODIES, Ack, Head, LedgerName
 from gnomon.domain.ports import Clock, Ledger
 from gnomon.domain.records import AnchoredHead, Body
@@ -35,6 +35,8 @@ class Stores:
     sessions: LedgerFamily
     runs: LedgerFamily
     anchors: Anchors
+    log: Journal
+    refusing: set[LedgerName] = field(default_factory=set[LedgerName])
 
     def ledger(self, name: LedgerName, member: str | None = None) -> Ledger:
         """The ledger of a name; `session` and `run` need the member's id."""
@@ -49,7 +51,20 @@ class Stores:
     async def append(
         self, name: LedgerName, body: Body, *, member: str | None = None, durable: bool = True
     ) -> Ack:
-        return await self.ledger(name, member).append(body, durable=durable)
+        """As `Ledger.append`; that lines are refused, and that they are taken again, is said
+        once for each kind of ledger.
+        """
+        try:
+            ack = await self.ledger(name, member).append(body, durable=durable)
+        except LedgerError as error:
+            if name not in self.refusing:
+                self.refusing.add(name)
+                self.journal(str(error))
+            raise
+        if name in self.refusing:
+            self.refusing.discard(name)
+            self.journal(f"Lines of {name} are taken again.")
+        return ack
 
     async def anchor(self, *, now: bool = False) -> None:
         """Write down where every ledger ends: each hour when something changed, or now."""
@@ -63,14 +78,21 @@ class Stores:
 
     async def reopen_closed(self) -> None:
         """Try what a failed sync closed again; what verifies accepts lines again."""
+        self.log.retry()
         for file in self.files.values():
             if file.closed_because is not None:
-                await file.reopen_verified(self.journal)
-                self.journal(f"{file.name} was closed after a failure and is open again.")
+                try:
+                    await file.reopen_verified(self.journal)
+                except LedgerError as error:
+                    self.journal(f"{file.name} stays closed: {error}")
+                else:
+                    self.journal(f"{file.name} was closed after a failure and is open again.")
+        for family in (self.sessions, self.runs):
+            await family.reopen_failed()
 
     def journal(self, sentence: str) -> None:
-        """One line of `journal.md`: what was done on its own, for people."""
-        journal(self.agent.journal, self.clock.wall(), sentence)
+        """One line of `journal.md`: what was done on its own, for people. Never raises."""
+        self.log.say(sentence)
 
     async def close(self) -> None:
         """Close all; the last anchor first, so that a later start checks from there."""
@@ -93,16 +115,6 @@ class Stores:
         return {**heads, **{key(agent, name): head for name, head in families.items()}}
 
 
-def journal(path: Path, at: Millis, sentence: str) -> None:
-    """Append one dated line; whole lines only, whoever else writes."""
-    line = f"- {iso(at)} {' '.join(sentence.split())}\n".encode("utf-8", "replace")
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    try:
-        os.write(descriptor, line)
-    finally:
-        os.close(descriptor)
-
-
 def open_stores(
     home: Home,
     agent: AgentPaths,
@@ -113,9 +125,8 @@ def open_stores(
     """Open every ledger, each checked from its last anchor; a torn tail is set aside with a
     journal line. Raises LedgerCorruptError, naming file and line, when one cannot be trusted.
     """
-
-    def said(sentence: str) -> None:
-        journal(agent.journal, clock.wall(), sentence)
+    log = Journal(agent.journal, clock.wall)
+    said = log.say
 
     def opened(path: Path, name: LedgerName, known: AnchoredHead | None) -> LedgerFile:
         return LedgerFile.open(
@@ -159,4 +170,5 @@ def open_stores(
         sessions=family(agent.sessions, "session"),
         runs=family(agent.runs, "run"),
         anchors=anchors,
+        log=log,
     )

@@ -1,5 +1,6 @@
 """The tallies of a gateway's life: caught up at start, kept up with each line, saved at ease."""
 
+import contextlib
 from pathlib import Path
 
 import msgspec
@@ -56,4 +57,6 @@ class Tallies:
         return self._caught_up().spend
 
     def save(self) -> None:
-        write_state(self._path, self._caught_up(), disk=self._disk)
+        """Derived from the ledgers: a disk that refuses only costs the next start a walk."""
+        with contextlib.suppress(OSError):
+            write_state(self._path, self._caught_up(), disk=self._disk)

@@ -56,6 +56,12 @@ class HomeLockedError(HomeError):
     code = "home-locked"
 
 
+class DiskError(GnomonError):
+    """The disk takes nothing: full, read-only or failing. Facts: `errno`, `path`."""
+
+    code = "disk"
+
+
 class LedgerError(GnomonError):
     """A ledger cannot be read or written. Facts: `ledger`, and `line` where one is to blame."""
 

@@ -89,6 +89,7 @@ STATUS: dict[type[GnomonError], int] = {
     errors.ModelTimeoutError: 504,
     errors.ModelError: 503,
     errors.LedgerClosedError: 503,
+    errors.DiskError: 507,
     errors.PipeError: 503,
     UnauthorisedError: 401,
     ForbiddenError: 403,
