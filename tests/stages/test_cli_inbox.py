@@ -94,5 +94,8 @@ def test_one_item_is_shown_with_its_text() -> None:
     assert "One.\nTwo.\nDocument: draft-t@v1" in ran.out
     mine = msgspec.structs.replace(shown, edited="Mine.")
     assert "Mine." in run_cli(FakeConnection({"inbox.show": mine}), "inbox", "show", "sf-1").out
+    bare = InboxShown(item=changed(body="Only this."))
+    told = run_cli(FakeConnection({"inbox.show": bare}), "inbox", "show", "x").out
+    assert told.endswith("Only this.\n")
     lost = InboxShown(item=ITEM, fault="It is gone.")
     assert "It is gone." in run_cli(FakeConnection({"inbox.show": lost}), "inbox", "show", "x").out

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from gnomon.domain.errors import GnomonError, RecordError, TrustError, UsageError
-from gnomon.domain.records_referee import GatewayStarted, GatewayStopped
+from gnomon.daemon import heartbeat
+from gnomon.domain.errors import GnomonError, LedgerClosedError, RecordError, TrustError, UsageError
+from gnomon.domain.records_referee import ClockStepped, GatewayStarted, GatewayStopped
 from gnomon.referee.config import default_text
 from gnomon.trust.roles import check_append
 from tests.world_kit import BROWSER, CLI, CLIENT, Gateway, World, in_virtual_time, kinds
@@ -223,6 +224,11 @@ def test_a_resident_that_forges_is_refused(tmp_path: Path) -> None:
                 },
                 TrustError,
             ),
+            (
+                "ledger.append",
+                {"name": "artifact-ledger", "kind": "artifact", "fields": {}},
+                TrustError,
+            ),
             ("inbox.use", {"surface_id": surface_id}, TrustError),
             ("surface", {"kind": "notification", "title": "x", "body": ""}, TrustError),
             (
@@ -409,6 +415,43 @@ def test_three_days_asleep_are_unavailable(tmp_path: Path) -> None:
         assert (outcome.outcome, outcome.source) == ("system_unavailable", "timeout")
 
     lived(tmp_path, story)
+
+
+@pytest.mark.parametrize("seconds", [7200.0, -7200.0])
+def test_a_clock_that_is_set_moves_no_horizon(tmp_path: Path, seconds: float) -> None:
+    async def story(world: World, gateway: Gateway) -> None:
+        surface_id = await gateway.emit()
+        await asyncio.sleep(130)
+        world.clock.step(seconds)
+        await asyncio.sleep(300)
+        steps = [b for b in gateway.lines() if isinstance(b, ClockStepped)]
+        assert [b.step_seconds for b in steps] == [round(seconds)]
+        assert gateway.outcomes(surface_id) == []
+        await asyncio.sleep(120)
+        assert (await gateway.ask("inbox.dismiss", surface_id=surface_id)).outcome == "acked"
+
+    lived(tmp_path, story, fitness=TEN_MINUTES)
+
+
+def test_a_ledger_that_takes_nothing_keeps_no_heartbeat_from_being_written(tmp_path: Path) -> None:
+    async def story(world: World, gateway: Gateway) -> None:
+        await gateway.emit()
+        before = heartbeat.read(world.home.heartbeat)
+
+        async def refuse(*_: Any, **__: Any) -> Any:
+            raise LedgerClosedError("The ledger is closed.")
+
+        append, gateway.core.stores.append = gateway.core.stores.append, refuse  # type: ignore[method-assign]
+        await asyncio.sleep(15 * 60)
+        after = heartbeat.read(world.home.heartbeat)
+        assert before is not None
+        assert after is not None
+        assert after.wall > before.wall + 10 * 60_000
+        gateway.core.stores.append = append  # type: ignore[method-assign]
+        await asyncio.sleep(120)
+        assert [o.outcome for o in gateway.outcomes()] == ["ignored"], "as soon as it can"
+
+    lived(tmp_path, story, fitness=TEN_MINUTES)
 
 
 @pytest.mark.parametrize(("gap", "marks"), [(240, False), (600, True)])

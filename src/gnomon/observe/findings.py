@@ -67,9 +67,9 @@ def _of_correction(found: Correction) -> Finding:
 def _of_loose_end(found: LooseEnd) -> Finding:
     where = f" in {PurePosixPath(found.project).name}" if found.project else ""
     what = f": '{_short(found.title)}'" if found.title else ""
+    ended = found.at or ""
     lines = [f"Go on with: {found.resume}"] if found.resume else []
-    if found.at:
-        lines.append(f"It ended on {found.at[:10]} at {found.at[11:16]} UTC.")
+    lines.append(f"It ended on {ended[:10]} at {ended[11:16]} UTC.")
     return Finding(
         title=f"A session of {found.source}{where} {ENDED[found.kind]}{what}.",
         body="\n".join(lines),
