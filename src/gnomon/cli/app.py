@@ -7,6 +7,7 @@ import typer
 from gnomon import __version__
 from gnomon.cli import (
     verbs_chat,
+    verbs_fitness,
     verbs_folders,
     verbs_health,
     verbs_history,
@@ -43,6 +44,7 @@ def build() -> typer.Typer:
         verbs_chat,
         verbs_history,
         verbs_inbox,
+        verbs_fitness,
         verbs_folders,
         verbs_model,
         verbs_health,

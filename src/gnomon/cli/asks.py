@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from gnomon.domain import views
+from gnomon.domain import views, views_referee
 
 R = TypeVar("R")
 
@@ -44,6 +44,10 @@ INBOX_USE = Ask("inbox.use", views.InboxItem)
 INBOX_DISMISS = Ask("inbox.dismiss", views.InboxItem)
 INBOX_READ = Ask("inbox.read", views.InboxItem)
 INBOX_EMIT = Ask("inbox.emit", views.Emitted)
+
+FITNESS_SHOW = Ask("fitness.show", views_referee.Fitness)
+FITNESS_RUN = Ask("fitness.run", views_referee.Written)
+FITNESS_RETUNE = Ask("fitness.retune", views_referee.Retuned)
 
 DOCTOR = Ask("trust.doctor", views.Diagnosis)
 VERIFY = Ask("trust.verify", views.Verification)

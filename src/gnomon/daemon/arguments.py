@@ -114,10 +114,22 @@ class LedgerRead(Arguments, frozen=True):
     limit: Annotated[int, msgspec.Meta(ge=1, le=500)] = 100
 
 
-class FitnessShow(Arguments, frozen=True):
-    """`since` is a date or an instant; null means the last 7 days' windows."""
+Moment = Annotated[str, msgspec.Meta(max_length=64)]
 
-    since: Annotated[str, msgspec.Meta(max_length=64)] | None = None
+
+class FitnessShow(Arguments, frozen=True):
+    """`since` is a date or an instant; null means the last 7 days' windows. `now` is the time
+    it is taken to be, in a simulated home alone.
+    """
+
+    since: Moment | None = None
+    now: Moment | None = None
+
+
+class FitnessRun(Arguments, frozen=True):
+    """`now` as in `FitnessShow`."""
+
+    now: Moment | None = None
 
 
 class ArtifactShow(Arguments, frozen=True):

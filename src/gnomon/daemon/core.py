@@ -31,6 +31,7 @@ from gnomon.daemon.create import (
 )
 from gnomon.daemon.engagement import EngagementBook
 from gnomon.daemon.findings import RuleSurfaces
+from gnomon.daemon.fitness import FitnessDesk
 from gnomon.daemon.history import History
 from gnomon.daemon.inbox import Inbox
 from gnomon.daemon.memo import Memo, paused, resumed
@@ -99,6 +100,7 @@ class Core:
     book: EngagementBook = field(init=False)
     inbox: Inbox = field(init=False)
     findings: RuleSurfaces = field(init=False)
+    desk: FitnessDesk = field(init=False)
 
     def __post_init__(self) -> None:
         platform, config = self.platform, self.config
@@ -152,6 +154,14 @@ class Core:
             may_speak=self._may_speak,
             scaffold_version=self._scaffold_version,
             now=platform.clock.wall,
+        )
+        self.desk = FitnessDesk(
+            stores=self.stores,
+            book=self.book,
+            loaded=self.fitness,
+            platform=platform,
+            affordable_seconds=config.kernel.tick_ms / 1000 * config.kernel.max_duty_cycle,
+            changed=lambda: self.stream.publish("fitness", {}),
         )
         self.services = ChildServices(
             stores=self.stores,
@@ -260,6 +270,7 @@ class Core:
         return cast(ToolHost, await start_tool_host(self.platform.start_child, argument))
 
     async def _start_resident(self) -> ChildProcess:
+        await self.services.abandon_runs()
         argument = self.world.spawn_argument(
             self.platform.clock.wall(),
             self.self_state.load(),
@@ -314,6 +325,7 @@ async def open_core(home: Home, agent_id: str, platform: Platform) -> AsyncGener
         stack.push_async_callback(core.background.drain)
         stack.callback(core.tallies.save)
         stack.push_async_callback(core.history.close)
+        stack.push_async_callback(core.services.drain)
         stack.push_async_callback(core.broker.close)
         stack.push_async_callback(core.tools.close)
         stack.push_async_callback(core.residency.stop, "the gateway ends")

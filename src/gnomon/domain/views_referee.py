@@ -134,8 +134,8 @@ class StallTrend(View, frozen=True):
 
 
 class EngagementTrend(View, frozen=True):
-    """The pooled rate as it stood at the end of each of the last days, oldest first: over the
-    `days` before it. Null where the sample is too small.
+    """Of what was brought in the `days` before the end of each of the last days, oldest first,
+    the share that was used; windows count by their start. Null where the sample is too small.
     """
 
     days: int
@@ -156,6 +156,15 @@ class FitnessRules(View, frozen=True):
     config_sha256: Sha256
 
 
+class Written(View, frozen=True):
+    """What one run of the fitness writer added to its ledger, as of `now`."""
+
+    now: str
+    windows: int
+    amendments: int
+    gaps: int
+
+
 class Fitness(View, frozen=True):
     """How useful it was. `windows` are oldest first; those of `since`, else of a week."""
 
@@ -168,5 +177,21 @@ class Fitness(View, frozen=True):
     stall: StallTrend
     trends: tuple[EngagementTrend, ...]
     rules: FitnessRules
-    written: tuple[str, ...] = ()
-    """Starts of the windows that `--run-due` wrote or amended just now."""
+    written: Written | None = None
+    """What the writer added just before, where that was asked for."""
+
+
+class RetuneAnswer(View, frozen=True):
+    """`figures` are what the answer rests on; `advice` is empty where nothing need be done."""
+
+    question: str
+    answer: Literal["yes", "no", "unknown"]
+    figures: dict[str, float | str | None]
+    advice: str
+
+
+class Retuned(View, frozen=True):
+    """The four questions of seed 1, section 13, of the last `days`."""
+
+    days: int
+    answers: tuple[RetuneAnswer, ...]
