@@ -145,7 +145,12 @@ def load(path: Path, environ: Mapping[str, str]) -> Config:
     except UnicodeDecodeError as error:
         _refuse(path, 1, f"it is not UTF-8 ({error.reason} at byte {error.start})")
     except OSError as error:
-        _refuse(path, 1, f"it cannot be read ({error.strerror})")
+        raise ConfigError(
+            f"{path} cannot be read: {error.strerror}.",
+            next_step="It must be a file that you may read; `ls -l` shows whose it is.",
+            file=str(path),
+            line=1,
+        ) from error
     return parse(text, path)
 
 

@@ -6,7 +6,6 @@ by itself: a holder that is frozen still holds it. (`lockf` would be lost when a
 of the file is closed.) The file's text only tells people who holds it.
 """
 
-import contextlib
 import errno
 import fcntl
 import os
@@ -97,13 +96,20 @@ def holder(path: Path) -> Holder | None:
     """Who holds the lock now, by their own words; null when it is free.
 
     A holder that has not written yet is pid 0. Never waits, changes nothing.
+
+    Raises HomeError when the home is none, or not ours to look into.
     """
-    with contextlib.suppress(FileNotFoundError), path.open("rb") as file:
-        try:
-            # A shared lock, so that two who ask do not take each other for the holder.
-            fcntl.flock(file.fileno(), fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return _read(file.read(4096))
+    try:
+        with path.open("rb") as file:
+            try:
+                # A shared lock, so that two who ask do not take each other for the holder.
+                fcntl.flock(file.fileno(), fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return _read(file.read(4096))
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise _unopened(path, error) from error
     return None
 
 
@@ -126,11 +132,15 @@ def _open(path: Path) -> int:
     try:
         return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     except OSError as error:
-        raise HomeError(
-            f"The lock {path} cannot be opened: {error.strerror}.",
-            next_step="The home's folder must be there and be yours.",
-            path=str(path),
-        ) from error
+        raise _unopened(path, error) from error
+
+
+def _unopened(path: Path, error: OSError) -> HomeError:
+    return HomeError(
+        f"The lock {path} cannot be opened: {error.strerror}.",
+        next_step=f"Is {path.parent} a folder, and yours? Name another with --home or GNOMON_HOME.",
+        path=str(path),
+    )
 
 
 def _held(path: Path, error: OSError) -> HomeError:

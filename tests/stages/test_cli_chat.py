@@ -4,6 +4,7 @@ import io
 import json
 from collections.abc import Callable, Iterator
 
+import msgspec
 import pytest
 
 from gnomon.cli.chat_session import ChatSession
@@ -75,6 +76,23 @@ def test_one_message_is_answered_with_its_sources_and_price() -> None:
     assert connection.asked == [("chat.turn", {"text": "how did I fix it?", "session": "s-1"})]
     assert "I pinned\\x1b[2J the seed.\n[1] 2026-05-24 codex: pin it\n    /a:3\n" in ran.out
     assert "2 steps · shell 1 · 1.2 s · 10 tokens in, 5 out · s-1" in ran.out
+
+
+def test_a_reply_that_is_made_of_quotes_is_not_followed_by_them_again() -> None:
+    def quotes(arguments: Fields) -> TurnReply:
+        said = "2026-05-24 · codex: “pin it”\n  /a:3"
+        return msgspec.structs.replace(reply(arguments), reply=said)
+
+    ran = run_cli(gnomon(chat_turn=quotes), "chat", "how?")
+    assert ran.out.count("pin it") == 1
+    assert "[1]" not in ran.out
+
+
+def test_a_question_of_another_encoding_is_asked_as_text() -> None:
+    connection = gnomon()
+    foreign = "caf\u00e9".encode().decode("ascii", "surrogateescape")  # argv under LC_ALL=C
+    assert run_cli(connection, "chat", foreign, "\udcff").code == 0
+    assert connection.asked == [("chat.turn", {"text": "caf\u00e9 \ufffd"})]
 
 
 def test_json_is_the_whole_reply() -> None:

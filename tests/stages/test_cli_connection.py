@@ -112,6 +112,11 @@ def test_an_answer_that_breaks_off_or_is_none_is_told(token: Path, body: bytes) 
         HttpConnection(gateway.url, token).call(asks.RESUME, {})
 
 
+def test_an_argument_that_is_no_text_is_wrong_usage(token: Path) -> None:
+    with pytest.raises(UsageError, match="not UTF-8"):
+        HttpConnection("http://127.0.0.1:9", token).call(asks.STATUS, {"path": "\udcff"})
+
+
 def test_nobody_there_is_told(token: Path) -> None:
     with serving(Gateway()) as gateway:
         connection = HttpConnection(gateway.url, token)

@@ -75,7 +75,7 @@ REPORT = Report(
     ),
     failures=(
         FailureGroup(tool="shell", family="exit-1", count=9, median_minutes_to_success=2.5),
-        FailureGroup(tool="edit", family="no-match", count=2, median_minutes_to_success=None),
+        FailureGroup(tool="edit", family="no-match", count=1, median_minutes_to_success=None),
     ),
     repeats=(Repeat(procedure="test, build, tag", count=4, clean=3),),
     loose_ends=(
@@ -174,6 +174,12 @@ def test_status_of_what_does_not_run_says_how_to_start_it() -> None:
     assert "Gnomon is not running.\nStart it: gnomon up\n" in out
     assert "until 2026-05-24 18:00 UTC" in out
     assert "an hour" not in out
+
+
+def test_a_pause_without_an_end_is_told_in_its_words() -> None:
+    resting = msgspec.structs.replace(STATUS, paused_until="you resume it")
+    out = run_cli(gnomon(status_show=resting), "status").out
+    assert "until you resume it\n" in out
 
 
 @pytest.mark.parametrize(
@@ -275,6 +281,20 @@ def test_wrong_usage_is_exit_code_2_in_words_and_in_json(arguments: list[str]) -
     assert len(ran.err.strip().splitlines()) == 1
     ran = run_cli(gnomon(), *arguments, "--json")
     assert json.loads(ran.err)["error"]["code"] == "usage"
+
+
+def test_wrong_usage_names_the_help_of_its_verb() -> None:
+    ran = run_cli(gnomon(), "folders", "add")
+    assert ran.err == "Missing argument 'path'. `gnomon folders add --help` lists what there is.\n"
+
+
+@pytest.mark.parametrize("arguments", [[], ["model"]])
+def test_a_group_without_a_verb_shows_its_help_and_no_empty_sentence(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    ran = run_cli(gnomon(), *arguments)
+    assert (ran.code, ran.out, ran.err) == (2, "", "")
+    assert "Usage: gnomon" in capsys.readouterr().out
 
 
 def test_ctrl_c_ends_a_verb_without_a_traceback() -> None:
@@ -405,7 +425,7 @@ def test_the_report_has_five_sections_in_order_and_opens_its_sources() -> None:
             "/logs/a.jsonl:7",
             "What keeps failing",
             "9 times  2.5 min to the next success",
-            "2 times  no success after",
+            "1 time   no success after",
             "What repeats",
             "test, build, tag (4 times, 3 clean)",
             "Loose ends",
@@ -418,7 +438,9 @@ def test_the_report_has_five_sections_in_order_and_opens_its_sources() -> None:
     ]
     assert places == sorted(places)
     empty = Report(corrections=(), failures=(), repeats=(), loose_ends=(), cost=())
-    assert run_cli(gnomon(history_report=empty), "report").out.count("nothing found") == 5
+    out = run_cli(gnomon(history_report=empty), "report").out
+    assert out.count("nothing found") == 5
+    assert "gnomon import" in out
 
 
 def test_a_shared_report_holds_counts_and_no_text_or_path() -> None:
@@ -429,7 +451,7 @@ def test_a_shared_report_holds_counts_and_no_text_or_path() -> None:
     assert json.loads(out) == {
         "corrections": 1,
         "corrected_sessions": 7,
-        "failures": 11,
+        "failures": 10,
         "failure_families": 2,
         "repeats": 1,
         "clean_repeats": 3,

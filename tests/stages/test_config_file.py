@@ -18,8 +18,9 @@ def test_a_file_that_is_not_text_is_refused_by_name(tmp_path: Path) -> None:
 
 
 def test_a_folder_in_its_place_is_refused_by_name(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="cannot be read"):
+    with pytest.raises(ConfigError, match="cannot be read: Is a directory") as refused:
         load(tmp_path, {})
+    assert "Mend that line" not in refused.value.next_step
 
 
 def test_the_file_is_read(tmp_path: Path) -> None:

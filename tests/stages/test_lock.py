@@ -83,6 +83,12 @@ def test_who_holds_it_can_be_asked_and_is_free_after(path: Path) -> None:
     assert holder(path) is None
 
 
+def test_a_home_that_is_a_file_is_told_to_whoever_asks_who_holds_it(path: Path) -> None:
+    path.write_text("a file")
+    with pytest.raises(HomeError, match=r"Not a directory\. Is .* a folder"):
+        holder(path / "home.lock")
+
+
 def test_a_killed_holder_is_taken_over_though_its_words_remain(path: Path) -> None:
     process = start(HOLD, path)
     assert process.stdout is not None

@@ -103,9 +103,18 @@ async def test_english_forms_of_a_word_find_each_other(place: Place) -> None:
 
 async def test_own_and_imported_observations_are_both_found(place: Place) -> None:
     await place.write(seen(1, "deploy the shop"))
-    await place.write(seen(2, "deploy the docs", source="gnomon", turn_id=None), name=OWN)
+    await place.write(seen(2, "deploy the docs", "Done.", source="gnomon", turn_id=None), name=OWN)
     await place.bring_up()
     assert {found.source for found in await place.search("deploy")} == {"codex", "gnomon"}
+
+
+async def test_an_own_question_that_had_no_answer_does_not_answer_itself(place: Place) -> None:
+    await place.write(seen(1, "the flaky test fails", "I moved the clock up."))
+    own = seen(2, "How did I fix the flaky test?", source="gnomon", turn_id=None)
+    await place.write(own, name=OWN)
+    await place.bring_up()
+    found = await place.search("How did I fix the flaky test?")
+    assert [each.source for each in found] == ["codex"]
 
 
 async def test_with_few_matches_of_all_terms_the_rarest_terms_decide(place: Place) -> None:

@@ -1,7 +1,7 @@
 """What is offered, without being used."""
 
 from gnomon.config import ModelConfig
-from gnomon.models.choice import resolve
+from gnomon.models.choice import parse_address, resolve
 from gnomon.models.offers import LOCAL_SERVERS, PROVIDERS, ServerFound, offers
 
 OLLAMA = LOCAL_SERVERS[0]
@@ -43,3 +43,19 @@ def test_each_provider_whose_key_is_set_is_offered_by_the_keys_name() -> None:
 def test_an_empty_key_is_no_key() -> None:
     found = offers(resolve(ModelConfig(), {}), {"OPENAI_API_KEY": ""}, ())
     assert [offer.name for offer in found] == ["embedded", "none"]
+
+
+def test_the_model_in_force_is_listed_though_its_server_does_not_answer() -> None:
+    used = resolve(ModelConfig(name="qwen3:8b", url="http://localhost:11434/v1"), {})
+    found = offers(used, {}, ())
+    assert [(offer.name, offer.current) for offer in found] == [
+        ("qwen3:8b", True),
+        ("embedded", False),
+        ("none", False),
+    ]
+    assert "http://localhost:11434/v1" in found[0].detail
+
+
+def test_an_address_is_written_again_as_it_is_read() -> None:
+    for url in ("http://localhost:11434/v1", "https://a.example:444/v1", "http://[::1]:8000/v1"):
+        assert parse_address(url).url == url

@@ -12,7 +12,7 @@ import msgspec
 from gnomon.cli.asks import Ask
 from gnomon.cli.connection import OnPart
 from gnomon.domain import errors
-from gnomon.domain.errors import GnomonError, NeedsOperatorError
+from gnomon.domain.errors import GnomonError, NeedsOperatorError, UsageError
 from gnomon.domain.json_value import Fields
 
 R = TypeVar("R")
@@ -70,6 +70,10 @@ class HttpConnection:
                 with contextlib.closing(connection.getresponse()) as response:
                     result = _result(_lines(response), on_part)
                 return msgspec.json.decode(result, type=ask.result)
+            except UnicodeEncodeError as error:
+                raise UsageError(
+                    "An argument is not UTF-8 text.", next_step="Give it a name that is."
+                ) from error
             except (OSError, http.client.HTTPException, msgspec.DecodeError) as error:
                 raise GnomonError(
                     f"Gnomon did not answer {ask.name} as expected: {error or 'it went away'}.",

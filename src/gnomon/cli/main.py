@@ -63,8 +63,10 @@ def run(arguments: Sequence[str], setting: "Setting") -> int:
     except (typer.Exit, typer.Abort) as ended:
         return getattr(ended, "exit_code", INTERRUPTED)
     except typer.TyperException as wrong:
-        said = UsageError(sentence(wrong), next_step="`gnomon --help` lists what there is.")
-        setting.output.error(said, as_json=as_json)
+        said = sentence(wrong)
+        if said:  # a group without a verb has shown its help, and that says it all
+            error = UsageError(said, next_step=f"`{command_of(wrong)} --help` lists what there is.")
+            setting.output.error(error, as_json=as_json)
         return USAGE
     except GnomonError as error:
         setting.output.error(error, as_json=as_json)
@@ -81,6 +83,11 @@ def run(arguments: Sequence[str], setting: "Setting") -> int:
 
 
 def sentence(wrong: Exception) -> str:
-    """A usage error's words without the framework's own."""
+    """A usage error's words without the framework's own; empty when it has none."""
     said = getattr(wrong, "format_message", lambda: str(wrong))()
-    return said if said.endswith((".", "?", "!")) else f"{said}."
+    return said if said.endswith((".", "?", "!")) or not said else f"{said}."
+
+
+def command_of(wrong: Exception) -> str:
+    """The verb that was used wrongly, as one types it; `gnomon` when that is not known."""
+    return getattr(getattr(wrong, "ctx", None), "command_path", "gnomon")

@@ -75,9 +75,14 @@ class Output:
 
 def of_this_process(environ: Mapping[str, str] = os.environ) -> Output:
     """What the process was given. Colour follows https://no-color.org and `TERM=dumb`."""
-    for stream in (sys.stdout, sys.stderr):
+    # What is piped in need not be text all through, nor must the terminal know every sign.
+    for stream, errors in (
+        (sys.stdin, "replace"),
+        (sys.stdout, "backslashreplace"),
+        (sys.stderr, "backslashreplace"),
+    ):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+            stream.reconfigure(errors=errors)
     terminal = sys.stdout.isatty()
     plain = bool(environ.get("NO_COLOR")) or environ.get("TERM") == "dumb"
     return Output(

@@ -20,6 +20,11 @@ def moment(at: str | None) -> str:
     return f"{at[:16].replace('T', ' ')} UTC" if at else "unknown"
 
 
+def until(end: str) -> str:
+    """An end: an instant, or a condition in words (`you resume it`)."""
+    return moment(end) if end[:1].isdigit() else end
+
+
 def plural(count: int, noun: str) -> str:
     """`1 turn`, `2 turns`."""
     return f"{count} {noun}" + ("" if count == 1 else "s")
@@ -48,7 +53,7 @@ def status_lines(status: views.Status) -> list[Line]:
         ("budget", _budget(status.budget)),
         ("background", _standing(status.standing_cost)),
         ("focus", one_line(status.last_focus or "")),
-        ("paused", f"until {moment(status.paused_until)}" if status.paused_until else ""),
+        ("paused", f"until {until(status.paused_until)}" if status.paused_until else ""),
         ("next tick", moment(status.next_tick_at) if status.next_tick_at else ""),
         ("dashboard", status.url or ""),
         ("home", status.home),
@@ -173,18 +178,23 @@ def source_lines(sources: Sequence[views.Source]) -> list[Line]:
     """Dated quotes with where they stand."""
     lines: list[Line] = []
     for number, source in enumerate(sources, start=1):
-        where = f"{source.path}:{source.line}" if source.path and source.line else source.path
         lines += [
             Line(f"[{number}] {day(source.at)} {source.source}: {one_line(source.quote)}"),
-            Line(f"    {where or source.session}", "faint"),
+            Line(f"    {_place(source)}", "faint"),
         ]
     return lines
+
+
+def _place(source: views.Source) -> str:
+    """Where it stands; a reply that is made of quotes names it already."""
+    where = f"{source.path}:{source.line}" if source.path and source.line else source.path
+    return where or source.session
 
 
 def reply_lines(reply: views.TurnReply, *, said_already: bool) -> list[Line]:
     """What comes after the reply's own text: sources, the demo model's sentence, the price."""
     lines = [] if said_already else [Line(reply.reply)]
-    lines += source_lines(reply.sources)
+    lines += source_lines([each for each in reply.sources if _place(each) not in reply.reply])
     if reply.model_says:
         lines.append(Line(f"The demo model says (don't trust it): {reply.model_says}", "faint"))
     if reply.stop_reason != "done":

@@ -54,13 +54,18 @@ def _bad_lines(row: views.ImportRow) -> list[Line]:
 
 
 def report_lines(report: views.Report) -> list[Line]:
-    """The five sections, in the order of page 8; an empty one says so."""
+    """The five sections, in the order of page 8; an empty one says so. Of nothing at all it says
+    where there is more.
+    """
+    sections = (report.corrections, report.failures, report.repeats, report.loose_ends, report.cost)
+    more = [] if any(sections) else [Line("Is it all read? gnomon import --from claude-code")]
     return [
         *_section("What you keep correcting", _corrections(report.corrections)),
         *_section("What keeps failing", _failures(report.failures)),
         *_section("What repeats", _repeats(report.repeats)),
         *_section("Loose ends", _loose_ends(report.loose_ends)),
         *_section("Cost (list price, not your bill)", _cost(report.cost)),
+        *more,
     ]
 
 
@@ -82,7 +87,7 @@ def _failures(found: Sequence[views.FailureGroup]) -> list[Line]:
         (
             f"  {each.tool}",
             each.family,
-            f"{each.count} times",
+            plural(each.count, "time"),
             "no success after"
             if each.median_minutes_to_success is None
             else f"{each.median_minutes_to_success:.1f} min to the next success",
@@ -94,7 +99,7 @@ def _failures(found: Sequence[views.FailureGroup]) -> list[Line]:
 
 def _repeats(found: Sequence[views.Repeat]) -> list[Line]:
     return [
-        Line(f"  {one_line(each.procedure)} ({each.count} times, {each.clean} clean)")
+        Line(f"  {one_line(each.procedure)} ({plural(each.count, 'time')}, {each.clean} clean)")
         for each in found[:SHOWN]
     ]
 

@@ -44,10 +44,17 @@ def chat(
     if not said and asked.output.interactive and not as_json:
         converse(asked, session)
         return
-    text = said or sys.stdin.read()
+    text = readable(said) if said else sys.stdin.read()
     if not text.strip():
         raise UsageError("There is nothing to say.", next_step='gnomon chat "your question"')
     once(asked, Turn(text=text, session=session, reply_to=reply_to))
+
+
+def readable(said: str) -> str:
+    """Bytes of the command line that are not in the locale's encoding, as UTF-8 where they are
+    that: `LC_ALL=C` alone must not break a question.
+    """
+    return said.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def once(asked: Invocation, turn: Turn) -> None:

@@ -15,6 +15,7 @@ from gnomon.config import Config, load
 from gnomon.domain.errors import GnomonError
 from gnomon.domain.views import Check, Diagnosis, JailLevel
 from gnomon.home import AgentPaths, Home
+from gnomon.models.choice import Address, Choice, resolve
 
 LOW_DISK_BYTES = 512 * 1024 * 1024
 Level = Literal["ok", "warning", "error"]
@@ -29,6 +30,7 @@ def diagnose(
     verify: Callable[[], tuple[bool, str]],
     weights: Callable[[], Path | None],
     self_tests: Callable[[], str],
+    listens: Callable[[Address], bool],
 ) -> Diagnosis:
     """Run every check."""
     checks = [
@@ -41,7 +43,7 @@ def diagnose(
         _jail(jail_level),
         _check("jail-self-test", "ok", self_tests()),
         _git(),
-        _model(home, environ, weights),
+        _model(home, environ, weights, listens),
     ]
     return Diagnosis(checks=tuple(checks))
 
@@ -125,20 +127,35 @@ def _git() -> Check:
     return _check("git", "ok", "found")
 
 
-def _model(home: Home, environ: Mapping[str, str], weights: Callable[[], Path | None]) -> Check:
-    config = _config_or_defaults(home, environ)
-    name = environ.get("GNOMON_MODEL") or config.model.name
-    match name:
-        case "none":
-            return _check("model", "ok", "none, as you chose: chat answers from your history")
-        case "embedded" if (found := weights()) is not None:
-            return _check("model", "ok", f"the embedded demo model, {found}")
-        case "embedded":
-            fix = "`gnomon model fetch` unpacks it; `gnomon model list` shows others."
-            return _check("model", "error", "the embedded model's weights are not here", fix)
-        case _:
-            where = environ.get("GNOMON_MODEL_URL") or config.model.url
-            return _check("model", "ok", f"{name} at {where}")
+def _model(
+    home: Home,
+    environ: Mapping[str, str],
+    weights: Callable[[], Path | None],
+    listens: Callable[[Address], bool],
+) -> Check:
+    try:
+        chosen = resolve(_config_or_defaults(home, environ).model, environ)
+    except GnomonError as error:
+        return _check("model", "error", error.message, error.next_step)
+    if chosen.address is not None:
+        return _server(chosen, chosen.address, listens)
+    if chosen.kind == "none":
+        return _check("model", "ok", "none, as you chose: chat answers from your history")
+    if (found := weights()) is not None:
+        return _check("model", "ok", f"the embedded demo model, {found}")
+    fix = "`gnomon model fetch` unpacks it; `gnomon model list` shows others."
+    return _check("model", "error", "the embedded model's weights are not here", fix)
+
+
+def _server(chosen: Choice, address: Address, listens: Callable[[Address], bool]) -> Check:
+    """A server out there is not contacted for a check: a proxy may stand between."""
+    said = f"{chosen.name} at {address.url}"
+    if chosen.kind == "remote":
+        return _check("model", "ok", f"{said}, not contacted by this check")
+    if listens(address):
+        return _check("model", "ok", said)
+    fix = "Start that server, or choose another: `gnomon model list`."
+    return _check("model", "warning", f"{said}, where nothing answers", fix)
 
 
 def _config_or_defaults(home: Home, environ: Mapping[str, str]) -> Config:

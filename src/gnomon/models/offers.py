@@ -78,8 +78,11 @@ class _Models(msgspec.Struct):
 def offers(
     current: Choice, environ: Mapping[str, str], found: Sequence[ServerFound]
 ) -> tuple[ModelOffer, ...]:
-    """All offers, best first: what runs here, what a key opens, the built-in, none."""
-    return (
+    """All offers, best first: what runs here, what a key opens, the built-in, none.
+
+    The model in force is always among them, also when its server does not answer.
+    """
+    known = (
         *(
             _of_server(current, one.server, model)
             for one in found
@@ -104,6 +107,19 @@ def offers(
             detail="no model: history, report and recall work without one",
             use={"name": NONE},
         ),
+    )
+    if current.address is None or any(offer.current for offer in known):
+        return known
+    return (_in_force(current, current.address), *known)
+
+
+def _in_force(current: Choice, address: Address) -> ModelOffer:
+    return ModelOffer(
+        name=current.name,
+        kind=current.kind,
+        current=True,
+        detail=f"in force, at {address.url}",
+        use={"name": current.name, "url": address.url},
     )
 
 
@@ -150,6 +166,18 @@ async def list_models(port: int, *, seconds: float = PROBE_SECONDS) -> tuple[str
     return tuple(
         model.id for model in named if model.id.isprintable() and 0 < len(model.id) <= NAME_LENGTH
     )
+
+
+async def listens(address: Address, *, seconds: float = PROBE_SECONDS) -> bool:
+    """Whether something takes a connection there. Nothing is sent."""
+    try:
+        async with asyncio.timeout(seconds):
+            _, writer = await asyncio.open_connection(address.host, address.port)
+            writer.close()
+            await writer.wait_closed()
+    except (TimeoutError, OSError):
+        return False
+    return True
 
 
 async def _get_models(address: Address) -> bytes:
