@@ -219,7 +219,8 @@ def read(path: Path) -> list[Fields]:
 def main(kernel: Path) -> int:
     names = ("decision-ledger", "engagement-ledger", "fitness-ledger")
     config = json.loads((kernel / "fitness-config.json").read_text())
-    faults = recompute(*(read(kernel / f"{name}.jsonl") for name in names), config)
+    decisions, engagement, fitness = (read(kernel / f"{name}.jsonl") for name in names)
+    faults = recompute(decisions, engagement, fitness, config)
     print("\n".join(faults) or "every number holds")
     return 1 if faults else 0
 

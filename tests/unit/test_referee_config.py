@@ -47,6 +47,7 @@ def test_what_is_left_out_has_its_locked_value_and_the_hash_is_of_the_bytes() ->
         ('{"weights": {"repeet": 0.5}}', "weights.repeet", "'repeat' is one"),
         ('{"weights": {"repeat": 0.6}}', "weights", "sum to 1.1"),
         ('{"weights": {"repeat": 1.2, "concern": -0.5}}', "weights.repeat", "<= 1"),
+        ('{"weights": {"repeat": 0.5, "repeat": 0.5}}', "repeat", "twice"),
         ('{"weights": 3}', "weights", "object"),
         ('{"M_min": 0}', "M_min", ">= 1"),
         ('{"M_min": "3"}', "M_min", "int"),

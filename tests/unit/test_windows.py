@@ -320,6 +320,34 @@ def test_a_step_back_nulls_the_windows_that_are_lived_twice() -> None:
     assert standing(found)[hour(4)].stall_reason == "missing_data"
 
 
+def stepping() -> Story:
+    """Surfaces about a clock that is set forward, then back further."""
+    story = Story(config=FitnessConfig(horizon_seconds=2 * 3600))
+    story.begin()
+    for seconds in (0, 3 * 3600, -7000, -5 * 3600, 0):
+        if seconds:
+            story.step(seconds)
+        for _ in range(2):
+            story.surface()
+            live_hours(story, 0.6)
+            story.answer(story.surface(), "acked")
+            live_hours(story, 0.7)
+    live_hours(story, 12)
+    return story
+
+
+def test_a_writer_killed_about_steps_of_the_clock_goes_on_to_the_same_ledger() -> None:
+    story = stepping()
+    found = story.fitness()
+    # From nothing, each window that is entered again is known by the line made just before.
+    assert len(windows(found)) == len(set(windows(found)))
+    for cut in range(len(found)):
+        tail = FitnessTail()
+        for body in found[:cut]:
+            tail.take(body)
+        assert found[:cut] + story.fitness(tail=tail) == found, cut
+
+
 def test_a_small_step_back_within_a_window_nulls_it() -> None:
     story = Story()
     story.begin()

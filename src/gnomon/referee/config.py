@@ -146,11 +146,10 @@ def _unknown(
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
     names = known.__struct_fields__
     for name, value in fields.items():
+        inside = getattr(known, name, None)
         if name not in names:
             yield where + name, names
-            continue
-        inside = getattr(known, name)
-        if isinstance(inside, msgspec.Struct) and isinstance(value, dict):
+        elif isinstance(inside, msgspec.Struct) and isinstance(value, dict):
             yield from _unknown(cast("dict[str, object]", value), inside, f"{where}{name}.")
 
 

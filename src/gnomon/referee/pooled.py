@@ -121,7 +121,7 @@ def forecast(rate: float | None, per_day: float, difference: float = 0.1) -> For
 
     Two proportions of one size each, compared at two-sided 95% with 80% power:
     n = 2 p (1 - p) (z_0.975 + z_0.8)^2 / d^2 surfaces a side, and two sides. With p = 0.2 and
-    d = 0.1 that is 502 surfaces, 100 days at 5 a day. `rate` is p, kept within 0.05 and 0.95:
+    d = 0.1 that is 503 surfaces, 101 days at 5 a day. `rate` is p, kept within 0.05 and 0.95:
     beyond, the formula knows no noise.
     """
     part = min(0.95, max(0.05, SUPPOSED_RATE if rate is None else rate))

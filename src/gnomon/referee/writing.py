@@ -149,11 +149,13 @@ class FitnessWriting:
         """All of an answer with one sync; what got through of it before a failure counts."""
         for body in bodies:
             check_append("fitness-writer", FITNESS, body.kind())
-        try:
-            await asyncio.gather(*(self._ledgers[FITNESS].append(body) for body in bodies))
-        except BaseException:
-            self._tail = None  # read anew, next time, from what is there
-            raise
+        tail, self._tail = self._tail, None  # until all is there; else it is read anew
+        appends = (self._ledgers[FITNESS].append(body) for body in bodies)
+        results = await asyncio.gather(*appends, return_exceptions=True)
+        for result in results:
+            if isinstance(result, BaseException):
+                raise result
+        self._tail = tail
 
     async def _current_tail(self, now: Millis) -> FitnessTail:
         if self._tail is None:
@@ -172,8 +174,8 @@ class FitnessWriting:
         for number, line in enumerate(self._ledgers[FITNESS].read()):
             if number % YIELD_EVERY == 0:
                 await asyncio.sleep(0)
-            if isinstance(line.body, Window | Amendment | Gap):
-                yield line.body
+            assert isinstance(line.body, Window | Amendment | Gap)
+            yield line.body
 
     # --- windows that are lived again -----------------------------------------------------------
 
