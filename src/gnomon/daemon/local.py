@@ -10,7 +10,7 @@ from gnomon.daemon.create import ensure_root
 from gnomon.daemon.inspection import inspection
 from gnomon.daemon.operations import table
 from gnomon.daemon.platform import Platform
-from gnomon.domain.errors import LedgerError, StateError
+from gnomon.domain.errors import ConfigError, GnomonError, LedgerError, StateError
 from gnomon.gateway.operation import Operation
 from gnomon.home import Home
 from gnomon.lock import HomeLock
@@ -22,9 +22,9 @@ async def open_operations(
 ) -> AsyncGenerator[Mapping[str, Operation]]:
     """The table of operations over a home that no daemon holds.
 
-    A home whose ledgers cannot be opened still gives what inspects it (`verify`, `doctor`,
-    `journal`); anything else raises what is wrong when it is asked for.
-    Raises HomeLockedError, HomeError, ConfigError.
+    A home whose ledgers, state or settings cannot be used still gives what inspects it
+    (`verify`, `doctor`, `journal`); anything else raises what is wrong when it is asked for.
+    Raises HomeLockedError, HomeError.
     """
     ensure_root(home)
     lock = HomeLock.acquire(home.lock, pid=os.getpid())
@@ -34,7 +34,7 @@ async def open_operations(
             try:
                 core = await stack.enter_async_context(open_core(home, agent, platform))
                 operations = table(core, Acts(core))
-            except (LedgerError, StateError) as fault:
+            except (LedgerError, StateError, ConfigError) as fault:
                 rows = inspection(home, home.agent(agent), platform)
                 operations = Faulty({row.name: row for row in rows}, fault)
             yield operations
@@ -45,7 +45,7 @@ async def open_operations(
 class Faulty(dict[str, Operation]):
     """What works of a damaged home; asking for more raises the damage."""
 
-    def __init__(self, working: Mapping[str, Operation], fault: LedgerError | StateError) -> None:
+    def __init__(self, working: Mapping[str, Operation], fault: GnomonError) -> None:
         super().__init__(working)
         self._fault = fault
 
