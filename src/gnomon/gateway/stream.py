@@ -40,7 +40,8 @@ class Stream:
     """`kind` is a word of `a-z-`; pages name the kinds that concern them. One event loop only.
 
     Kinds in use: `event` (an agent's step), `status` (a tick, a mode, a pause, a model),
-    `chat` (a session changed), `history` (an import ended), `journal`.
+    `chat` (a session changed), `history` (an import ended), `journal`, `inbox` (something was
+    brought, or has an outcome), `fitness` (a window was measured).
     """
 
     def __init__(self, now: Callable[[], Millis], *, ring: int = RING) -> None:

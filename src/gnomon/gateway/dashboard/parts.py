@@ -200,7 +200,7 @@ PARTS: Mapping[str, Part] = {
     "events": Part((), _events, stale_on=("event",)),
     "inbox": Part(("inbox.list", "inbox.show"), _inbox, stale_on=("inbox", "status")),
     "artifact": Part(("inbox.show", "artifact.show"), _artifact, stale_on=("inbox",)),
-    "fitness": Part(("fitness.show",), _fitness, every=60),
+    "fitness": Part(("fitness.show",), _fitness, stale_on=("inbox", "fitness"), every=60),
     "lines": Part(("ledger.read",), _lines),
     "loose-ends": Part(("history.report",), _loose_ends, stale_on=("history",), at_once=False),
     "report": Part(

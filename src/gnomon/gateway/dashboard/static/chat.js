@@ -10,7 +10,7 @@ const chat = document.getElementById("chat");
 const messages = partNamed("messages");
 let session = chat?.dataset.session || null;
 let calling = null;
-let answered = null; // the surface that the next message answers
+let answered = null; // {surface, title} that the next message answers
 let lost = () => {};
 
 export function start(tellLost) {
@@ -37,7 +37,7 @@ export function start(tellLost) {
 /** The next message answers this surface; null: it answers none. */
 export function replyTo(surface, title = "") {
   if (!chat) return;
-  answered = surface;
+  answered = surface === null ? null : { surface, title };
   chat.querySelector("[data-replying]").hidden = surface === null;
   chat.querySelector("[data-replying-to]").textContent = plain(title);
   if (surface === null) return;
@@ -79,18 +79,18 @@ async function send(box) {
   toEnd();
   calling = new AbortController();
   busy(true);
+  const answering = answered;
+  replyTo(null);
   try {
-    const args = { text, ...(session && { session }), ...(answered && { reply_to: answered }) };
+    const args = { text, ...(session && { session }), ...(answering && { reply_to: answering.surface }) };
     const answer = await ask("chat.turn", args, { onPart: (part) => reply.take(part), signal: calling.signal });
     reply.finish(answer);
     session = answer.session;
-    if (answered) {
-      replyTo(null);
-      draw("inbox");
-    }
+    if (args.reply_to) draw("inbox");
     history.replaceState(null, "", `/?session=${session}`);
   } catch (error) {
     reply.fail(error);
+    if (answering) replyTo(answering.surface, answering.title);
     if (error.status === 401) lost(401);
   } finally {
     calling = null;

@@ -13,7 +13,8 @@ const day = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short",
 /** A moment in the reader's own time: the hour for today, else the date. */
 export function when(moment, now = new Date()) {
   if (moment.toDateString() === now.toDateString()) {
-    return Math.abs(now - moment) < MINUTE ? say("just-now") : clock.format(moment);
+    if (Math.abs(now - moment) >= MINUTE) return clock.format(moment);
+    return say(moment > now ? "soon" : "just-now");
   }
   return Math.abs(now - moment) < 2 * DAY ? `${day.format(moment)}, ${clock.format(moment)}` : day.format(moment);
 }
