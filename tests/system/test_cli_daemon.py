@@ -173,7 +173,8 @@ def test_a_conversation_in_a_terminal_has_commands_and_ends_with_ctrl_d(machine:
 
 def _read_until(controller: int, words: bytes) -> bytes:
     """What the terminal shows up to these words and no further: what follows is the next
-    call's. The test's own timeout bounds it."""
+    call's. The test's own timeout bounds it.
+    """
     seen = b""
     while not seen.endswith(words):
         seen += os.read(controller, 1)
