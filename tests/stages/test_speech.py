@@ -15,7 +15,14 @@ from gnomon.agent.frontmatter import FrontmatterError
 from gnomon.daemon.artifacts import surface_mode
 from gnomon.domain.errors import TrustError, UsageError
 from gnomon.domain.messages import ModelReply, ModelRequest, ToolCall
-from gnomon.domain.records import ExecutiveAttempt, Reflection, Spend, SurfaceDecided, Tick
+from gnomon.domain.records import (
+    ExecutiveAttempt,
+    Reflection,
+    RunOpened,
+    Spend,
+    SurfaceDecided,
+    Tick,
+)
 from gnomon.resident.protocol import ArtifactArguments
 from tests.world_kit import Gateway, World, in_virtual_time
 
@@ -226,9 +233,9 @@ def test_background_work_only_looks(tmp_path: Path) -> None:
             run = next(iter(gateway.core.stores.runs.ids()))
             services = gateway.core.services
             assert run not in services.runs, "a finished run runs no tools"
-            from gnomon.daemon.services import Run
-
-            services.runs["run-forged"] = Run(chat=True)  # says it is a turn; none is under way
+            opened = RunOpened(agent="main", manifest_sha256="0" * 64, objective="", session="s-1")
+            # It says that it answers a turn; none is under way.
+            await services.append("resident", "run", opened, "run-forged", False)
             call = ToolCall(id="1", name="shell", arguments='{"command":"id"}')
             assert (await services.run_tool("resident", "run-forged", call))[1] == "tool-not-found"
 

@@ -4,6 +4,7 @@ Pure. The turn's one durable line carries everything; these are written after it
 waiting for a sync and, after a crash, written again where they are missing.
 """
 
+from gnomon.domain.canonical import MAX_INTEGER
 from gnomon.domain.instants import Millis, iso
 from gnomon.domain.records import SessionMessage, SessionOpened, Spend, Turn
 from gnomon.domain.records_observe import Observation
@@ -41,22 +42,28 @@ def observation(turn: Turn, committed_at: Millis) -> Observation:
         tools=turn.tools,
         failures=turn.failures,
         corrected=turn.corrected,
-        durationMs=round(turn.seconds * 1000),
+        durationMs=duration_ms(turn),
         source="gnomon",
         happened_at=iso(committed_at),
-        tokens=sum(known) if known else None,
+        tokens=min(max(0, sum(known)), MAX_INTEGER) if known else None,
         steps=turn.steps,
         model=turn.model,
         answer=_own_words(turn),
     )
 
 
+def duration_ms(turn: Turn) -> int:
+    """How long a turn says that it took. Whatever it says, what is derived can be written."""
+    return min(max(0, round(turn.seconds * 1000)), MAX_INTEGER)
+
+
 def _own_words(turn: Turn) -> str | None:
     """What the agent itself said. Quotes from recall are no news: what was recalled is never
-    learnt again (page 4).
+    learnt again (page 4). Nor is the sentence about a model that did not answer.
     """
     only_quotes = turn.steps <= 1 and set(turn.tools) == {"recall"}
-    return None if only_quotes else turn.reply[:ANSWER_CHARACTERS]
+    silent = only_quotes or turn.stop_reason == "model-error"
+    return None if silent else turn.reply[:ANSWER_CHARACTERS]
 
 
 def missing_session_lines(

@@ -10,6 +10,7 @@ from pathlib import Path
 from gnomon.daemon import derive
 from gnomon.daemon.stores import Stores
 from gnomon.daemon.turns import Turns, spends_of
+from gnomon.domain.errors import LedgerCorruptError, RecordError, UsageError
 from gnomon.domain.instants import MINUTE, Millis
 from gnomon.domain.records import RunClosed, Spend, Turn
 from gnomon.domain.records_observe import Observation
@@ -31,22 +32,34 @@ async def recover(stores: Stores, turns: Turns, since: Millis | None) -> Recover
     lines = closed = 0
     for path in _recent(stores.agent.runs, since):
         run = path.name.split(".", 1)[0]
-        ledger = stores.ledger("run", run)
-        entries = list(ledger.read())
-        turn = next((e for e in entries if isinstance(e.body, Turn)), None)
-        if turn is not None and isinstance(turn.body, Turn):
-            lines += await turns.rebuild(run, turn.body, turn.at)
-            lines += await _rebuild_spend(stores, run, turn.body, turn.at)
-            lines += await _rebuild_observation(stores, turn.body, turn.at)
-        elif entries and not any(isinstance(e.body, RunClosed) for e in entries):
-            await ledger.append(RunClosed(reason="crashed"))
-            closed += 1
+        try:
+            found = await _recover_run(stores, turns, run)
+        except (RecordError, UsageError, LedgerCorruptError) as error:
+            # One run that says what cannot be must not keep the gateway from starting.
+            stores.journal(f"Run {run} could not be recovered, and was left as it is: {error}")
+            continue
+        lines, closed = lines + found.lines, closed + found.closed
     if lines or closed:
         stores.journal(
             f"Recovered after a crash: {lines} derived lines written again, "
             f"{closed} unfinished runs closed."
         )
     return Recovered(lines=lines, closed=closed)
+
+
+async def _recover_run(stores: Stores, turns: Turns, run: str) -> Recovered:
+    ledger = stores.ledger("run", run)
+    entries = list(ledger.read())
+    turn = next((e for e in entries if isinstance(e.body, Turn)), None)
+    if turn is not None and isinstance(turn.body, Turn):
+        lines = await turns.rebuild(run, turn.body, turn.at)
+        lines += await _rebuild_spend(stores, run, turn.body, turn.at)
+        lines += await _rebuild_observation(stores, turn.body, turn.at)
+        return Recovered(lines=lines)
+    if not entries or any(isinstance(e.body, RunClosed) for e in entries):
+        return Recovered()
+    await ledger.append(RunClosed(reason="crashed"))
+    return Recovered(closed=1)
 
 
 def _recent(folder: Path, since: Millis | None) -> list[Path]:
@@ -78,4 +91,4 @@ async def _rebuild_observation(stores: Stores, turn: Turn, at: Millis) -> int:
 
 
 def _began(turn: Turn, committed_at: Millis) -> Millis:
-    return Millis(committed_at - round(turn.seconds * 1000) - SLACK)
+    return Millis(committed_at - derive.duration_ms(turn) - SLACK)

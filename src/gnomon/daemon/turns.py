@@ -3,14 +3,16 @@
 import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 
 import msgspec
 
 from gnomon.daemon import conversations, derive
 from gnomon.daemon.stores import Stores
-from gnomon.domain.errors import UsageError
+from gnomon.domain.errors import TrustError, UsageError
 from gnomon.domain.instants import Millis
 from gnomon.domain.json_value import Fields, Json
+from gnomon.domain.ledgers import Ack
 from gnomon.domain.ports import Ids
 from gnomon.domain.records import SessionMessage, SessionOpened, Spend, Turn, TurnUndone
 from gnomon.domain.views import Done, MessageView, ModelKind, SessionView, TurnReply
@@ -18,6 +20,30 @@ from gnomon.domain.views import Done, MessageView, ModelKind, SessionView, TurnR
 SESSIONS_SHOWN = 50
 
 AskResident = Callable[[str, Fields, Callable[[Json], None]], Awaitable[Json]]
+
+
+@dataclass(eq=False)
+class HandedOut:
+    """A turn that the resident was handed and has not answered. `run` is the one that took it
+    up: a turn has one, and one commit line, which `commit` writes with what follows from it.
+    """
+
+    session: str
+    turn: int
+    text: str
+    reply_to: str | None
+    run: str | None = None
+    commit: "asyncio.Task[Ack] | None" = None
+
+    def check(self, said: Turn) -> None:
+        """Raises TrustError when a commit line is not of this turn."""
+        if (said.session, said.turn, said.user, said.reply_to) != (
+            self.session,
+            self.turn,
+            self.text,
+            self.reply_to,
+        ):
+            raise TrustError("A turn's line must be of the turn that was handed out.")
 
 
 class Turns:
@@ -28,8 +54,22 @@ class Turns:
         self._ids = ids
         self._ask = ask
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._committed: dict[str, asyncio.Event] = {}
-        self.in_flight = 0
+        self._handed_out: dict[str, HandedOut] = {}
+
+    @property
+    def in_flight(self) -> int:
+        return len(self._handed_out)
+
+    def take_up(self, session: str, run: str) -> HandedOut | None:
+        """The session's turn, for the first run that says that it answers it; else null."""
+        turn = self._handed_out.get(session)
+        if turn is None or turn.run is not None:
+            return None
+        turn.run = run
+        return turn
+
+    def is_under_way(self, turn: HandedOut) -> bool:
+        return self._handed_out.get(turn.session) is turn
 
     def check(self, session: str) -> None:
         """Raises UsageError when there is no such session."""
@@ -80,13 +120,14 @@ class Turns:
                 talk = conversations.conversation(name, ())
             else:
                 talk = self.conversation(name)
-            self.in_flight += 1
+            turn = HandedOut(name, talk.last_turn + 1, text, reply_to)
+            self._handed_out[name] = turn
             try:
                 answer = await self._ask(
                     "turn",
                     {
                         "session": name,
-                        "turn": talk.last_turn + 1,
+                        "turn": turn.turn,
                         "text": text,
                         "reply_to": reply_to,
                         "history": msgspec.to_builtins(conversations.history(talk)),
@@ -95,7 +136,9 @@ class Turns:
                     on_part,
                 )
             finally:
-                self.in_flight -= 1
+                del self._handed_out[name]
+                if turn.commit is not None:  # the next turn's number counts it
+                    await asyncio.wait({turn.commit})
         return msgspec.convert(answer, type=TurnReply)
 
     async def derive(self, run: str, turn: Turn, committed_at: Millis) -> None:
