@@ -37,7 +37,7 @@ from gnomon.daemon.inbox import Inbox
 from gnomon.daemon.memo import Memo, paused, resumed
 from gnomon.daemon.models_in_force import ModelsInForce
 from gnomon.daemon.platform import ChildProcess, Platform
-from gnomon.daemon.presence import Presence, Sign
+from gnomon.daemon.presence import Presence, Sign, steady
 from gnomon.daemon.residency import Residency
 from gnomon.daemon.resident_world import ResidentWorld
 from gnomon.daemon.self_state import SelfStateFile
@@ -135,7 +135,7 @@ class Core:
         self.turns = Turns(self.stores, platform.ids, self.residency.ask)
         self.surfaces = Surfaces(self.stores, platform.disk, OpenGate(), self._show)
         self.artifacts = Artifacts(
-            self.stores, platform.disk, lambda: self.presence.is_here(platform.clock.wall())
+            self.stores, platform.disk, lambda: self.presence.is_here(steady(platform.clock))
         )
         self.book = EngagementBook(self.stores, self.fitness.config, self._inbox_changed)
         self.inbox = Inbox(
@@ -203,10 +203,10 @@ class Core:
 
     def seen(self, sign: Sign) -> None:
         """The operator was here."""
-        self.presence = self.presence.seen(self.platform.clock.wall(), sign)
+        self.presence = self.presence.seen(steady(self.platform.clock), sign)
 
     def is_near(self, minutes: int) -> bool:
-        return self.platform.clock.wall() - self.presence.last_at <= minutes * MINUTE
+        return steady(self.platform.clock) - self.presence.last_at <= minutes * MINUTE
 
     def paused_until(self) -> str | None:
         """Until when, in words or as an instant; None when it runs."""
@@ -320,7 +320,7 @@ async def open_core(home: Home, agent_id: str, platform: Platform) -> AsyncGener
             self_state=SelfStateFile(agent, stores.journal, platform.disk),
             background=Background(lambda error: stores.journal(f"A write failed: {error}")),
             folders=Folders(agent.state / "folders.json", lambda: this_machine(home.root)),
-            presence=Presence(last_at=clock.wall(), last_sign="command"),
+            presence=Presence(last_at=steady(clock), last_sign="command"),
         )
         stack.push_async_callback(core.background.drain)
         stack.callback(core.tallies.save)

@@ -3,6 +3,9 @@
 Presence is a chat turn, an inbox action, an open dashboard's keystroke, `up` itself, and a
 fresh user turn in a watched transcript; never the agent's own doing, a client or a GET. It
 is not engagement.
+
+Times here are of the boot clock (`steady`), not the wall: a wall that is set back must not
+keep an operator near who has gone.
 """
 
 from typing import Literal
@@ -10,6 +13,7 @@ from typing import Literal
 import msgspec
 
 from gnomon.domain.instants import MINUTE, SECOND, Millis
+from gnomon.domain.ports import Clock
 
 Sign = Literal["up", "chat", "inbox", "dashboard", "other-agent", "command"]
 
@@ -18,13 +22,18 @@ MESSAGE_IS_FRESH = 2 * MINUTE
 SIGN_IS_FRESH = 90 * SECOND
 
 
+def steady(clock: Clock) -> Millis:
+    """Milliseconds that go on while the machine sleeps, and that nobody sets."""
+    return Millis(round(clock.boottime() * SECOND))
+
+
 class Presence(msgspec.Struct, frozen=True, kw_only=True):
     last_at: Millis
     last_sign: Sign
     last_message_at: Millis | None = None
 
     def seen(self, now: Millis, sign: Sign) -> "Presence":
-        """A newer sign replaces an older one; a clock that went back does not."""
+        """A newer sign replaces an older one."""
         if now < self.last_at:
             return self
         message = now if sign == "chat" else self.last_message_at

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from gnomon import __version__
 from gnomon.brokers.model import ModelBroker
 from gnomon.config import Config
-from gnomon.daemon.presence import Presence
+from gnomon.daemon.presence import Presence, steady
 from gnomon.daemon.residency import Residency
 from gnomon.daemon.stores import Stores
 from gnomon.domain.errors import GnomonError
-from gnomon.domain.instants import Millis
+from gnomon.domain.instants import SECOND, Millis
 from gnomon.domain.json_value import Fields, Json
 from gnomon.domain.manifest import Manifest
 from gnomon.domain.records import Mode, SkipReason
@@ -69,7 +69,7 @@ class ResidentWorld:
             model_kind=self.broker.in_force.kind,
             paused=self.is_paused(now),
             breaker_open=refused == "model-error",
-            seconds_since_operator=max(0, now - near.last_at) / 1000,
+            seconds_since_operator=(steady(self.stores.clock) - near.last_at) / SECOND,
             idle_gate_minutes=kernel.idle_activity_gate_minutes,
             duty_seconds_left=0.0
             if refused == "duty-cycle"
@@ -91,7 +91,9 @@ class ResidentWorld:
             now=now,
             scaffold=_text(scaffold) if new else None,
             skip_reason=skip_reason,
-            operator_present=self.presence().is_near(now, kernel.idle_activity_gate_minutes),
+            operator_present=self.presence().is_near(
+                steady(self.stores.clock), kernel.idle_activity_gate_minutes
+            ),
             problems=_problems(scaffold),
         )
         self.reflecting = skip_reason is None

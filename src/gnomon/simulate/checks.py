@@ -35,9 +35,9 @@ class Checks:
     def heard(self, request: ModelRequest) -> None:
         self.prompts.update(message.content for message in request.messages)
 
-    def after_life(self, *, power_cut: bool = False) -> None:
+    def after_life(self) -> None:
         """What can be told from the files alone, whatever the life ended by."""
-        self.found(*self.machine.witness.compare(power_cut=power_cut))
+        self.found(*self.machine.witness.compare())
 
     def while_it_runs(self, shown: Status) -> None:
         """Numbers that it shows, against its ledgers."""

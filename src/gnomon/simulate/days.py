@@ -251,9 +251,10 @@ class Days:
         await self.machine.bury()
         self.story.count("power-cut" if power_cut else "kill")
         if power_cut:
+            self.machine.witness.medium_failed()
             self.machine.clock.reboot()
         self.story.restarts += 1
-        self.checks.after_life(power_cut=power_cut)
+        self.checks.after_life()
         self.plan(Start(at=Millis(self.now + self.machine.down * SECOND)))
 
     # --- faults ------------------------------------------------------------------------------
@@ -273,6 +274,7 @@ class Days:
             case "resident-dies":
                 machine.end_child("resident")
             case "disk-full" | "sync-fails":
+                machine.witness.medium_failed()
                 machine.spoil(full=fault.kind == "disk-full", sync_fails=fault.kind == "sync-fails")
                 self.plan(Heal(at=Millis(self.now + fault.seconds * SECOND), kind=fault.kind))
             case _:

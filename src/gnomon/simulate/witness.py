@@ -29,11 +29,15 @@ class Promise:
 
 @dataclass
 class Book:
-    """One ledger's promises by `seq`, and up to which one the file was compared."""
+    """One ledger's promises by `seq`, and up to which one the file was compared. `broken` are
+    those that were made twice.
+    """
 
     path: Path
     promises: dict[int, Promise] = field(default_factory=dict[int, Promise])
     compared: int = 0
+    may_lose: bool = False
+    broken: list[int] = field(default_factory=list[int])
 
 
 class Appends(Protocol):
@@ -74,34 +78,44 @@ class Witness:
         book = self.books.get(path)
         return {seq: each.at for seq, each in book.promises.items()} if book else {}
 
-    def compare(self, *, power_cut: bool = False, everything: bool = False) -> Iterator[str]:
-        """What does not hold of invariant 2. After a power cut, lines that were acknowledged
-        as not yet on the medium may be gone: those are struck from the book.
+    def medium_failed(self) -> None:
+        """A sync failed, or the power: what was acknowledged as not yet on the medium may be
+        gone, in every ledger.
         """
         for book in self.books.values():
+            book.may_lose = True
+
+    def compare(self, *, everything: bool = False) -> Iterator[str]:
+        """What does not hold of invariant 2. Promises that may be broken are struck."""
+        for book in self.books.values():
             if everything or book.compared < max(book.promises, default=0):
-                yield from _compare(book, power_cut)
+                yield from _compare(book)
 
     def _note(self, path: Path, ack: Ack, durable: bool) -> Ack:
         book = self.books.setdefault(path, Book(path))
+        before = book.promises.get(ack.seq)
+        if before is not None and not (book.may_lose and not before.durable):
+            book.broken.append(ack.seq)
         book.promises[ack.seq] = Promise(ack.sha256, durable, self._true())
         return ack
 
 
-def _compare(book: Book, power_cut: bool) -> Iterator[str]:
+def _compare(book: Book) -> Iterator[str]:
     name = book.path.name
     found = dict(enumerate(hashes(book.path), start=1))
     for seq, promise in sorted(book.promises.items()):
         if found.get(seq) == promise.sha256:
             continue
-        if seq not in found and power_cut and not promise.durable:
+        if book.may_lose and not promise.durable:
             del book.promises[seq]
             continue
         what = "is lost" if seq not in found else "is another"
         yield f"line {seq} of {name}, which was acknowledged, {what}"
+    yield from (f"line {seq} of {name} was acknowledged twice" for seq in book.broken)
     doubled = len(found) - len(set(found.values()))
     if doubled:
         yield f"{doubled} lines of {name} stand twice"
+    book.broken.clear()
     book.compared = max(book.promises, default=0)
 
 
