@@ -38,7 +38,7 @@ class Residency:
         self._starting: asyncio.Task[ChildProcess] | None = None
         self._watcher: asyncio.Task[None] | None = None
         self._failures = 0
-        self._stopping = False
+        self._ending = asyncio.Event()
         self.last_failure: str | None = None
 
     @property
@@ -65,7 +65,7 @@ class Residency:
 
     async def stop(self, reason: str) -> None:
         """Ask it to end, then make sure that it has."""
-        self._stopping = True
+        self._ending.set()
         if self._starting is not None:
             await asyncio.gather(self._starting, return_exceptions=True)
         child, self._child = self._child, None
@@ -82,7 +82,7 @@ class Residency:
     async def restart(self, reason: str) -> None:
         """A planned new life, for example after the model was changed."""
         await self.stop(reason)
-        self._stopping = False
+        self._ending.clear()
         await self.child()
 
     async def _spawn(self) -> ChildProcess:
@@ -96,7 +96,7 @@ class Residency:
 
     async def _watch(self, child: ChildProcess, began: float) -> None:
         code = await child.wait()
-        if self._stopping or self._child is not child:
+        if self._ending.is_set() or self._child is not child:
             return
         self._child = None
         lived = self._monotonic() - began
@@ -106,9 +106,8 @@ class Residency:
         await self._start_again()
 
     async def _start_again(self) -> None:
-        while not self._stopping and self._failures < len(RESTART_SECONDS):
-            await asyncio.sleep(RESTART_SECONDS[self._failures])
-            if self._stopping:
+        while self._failures < len(RESTART_SECONDS):
+            if await self._ends_within(RESTART_SECONDS[self._failures]):
                 return
             try:
                 await self.child()
@@ -118,8 +117,17 @@ class Residency:
                 self._failed("resident-start", str(error))
             else:
                 return
-        if not self._stopping:
+        if not self._ending.is_set():
             self._failed("resident-down", "it keeps ending; `gnomon doctor` says more")
+
+    async def _ends_within(self, seconds: float) -> bool:
+        """Wait before the next try, but not past the word to stop: who stops waits for this."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._ending.wait()
+        except TimeoutError:
+            return False
+        return True
 
 
 def unavailable(reason: str | None) -> PipeError:
