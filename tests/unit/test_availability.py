@@ -66,7 +66,9 @@ def test_sleep_is_neither_awake_nor_down() -> None:
 
 def test_a_nap_shorter_than_half_a_beat_is_not_written_down() -> None:
     assert slept(29, BOOT) is None
-    stopped, started = slept(31.4, BOOT) or ()
+    lines = slept(31.4, BOOT)
+    assert lines is not None
+    stopped, started = lines
     assert (stopped.asleep_seconds, started.gap_seconds) == (31, 31)
 
 

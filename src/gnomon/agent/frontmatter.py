@@ -57,8 +57,7 @@ def _object(text: str) -> Fields:
     import yaml  # not needed by who makes no artifacts
 
     try:
-        compose: Any = yaml.compose  # pyright: ignore[reportUnknownMemberType]
-        node = compose(text, Loader=_loader())
+        node: Any = yaml.compose(text, Loader=_loader())  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
         value: Any = _value(node, 0, [MAX_VALUES])
     except yaml.YAMLError as error:
         raise fault(" ".join(str(error).split())) from error

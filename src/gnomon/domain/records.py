@@ -5,7 +5,7 @@ from typing import Literal
 import msgspec
 
 from gnomon.domain.body import Body
-from gnomon.domain.json_value import Fields
+from gnomon.domain.json_value import Fields, Json
 from gnomon.domain.records_observe import Failure
 
 Sha256 = str
@@ -115,7 +115,7 @@ class ModeChanged(Body, frozen=True, tag="mode"):
 class ErrorNoted(Body, frozen=True, tag="error"):
     code: str
     where: str
-    facts: Fields = {}
+    facts: Fields = msgspec.field(default_factory=dict[str, Json])
 
 
 DecisionBody = (

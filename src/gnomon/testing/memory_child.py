@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import ClassVar
 
 from gnomon.domain.json_value import Fields
 from gnomon.domain.policy import Role
@@ -19,10 +18,10 @@ class MemoryChild:
 
     level: JailLevel = "none"
     pid = 0
-    self_test: ClassVar[Fields] = {}
 
     def __init__(self, peer: Peer, tasks: tuple["asyncio.Task[None]", ...]) -> None:
         self.peer = peer
+        self.self_test: Fields = {}
         self._tasks = tasks
 
     @classmethod
