@@ -12,7 +12,6 @@ from gnomon.daemon.core import Core
 from gnomon.daemon.cycle import Cycle
 from gnomon.daemon.engagement import Watch
 from gnomon.daemon.heartbeat import Heartbeat
-from gnomon.daemon.recovery import recover
 from gnomon.domain.errors import GnomonError
 from gnomon.domain.instants import SECOND, Millis
 
@@ -41,7 +40,7 @@ class Life:
         return Millis(clock.wall() + round((self.schedule.tick_at - clock.monotonic()) * SECOND))
 
     async def begin(self) -> None:
-        """Say that a life began, finish what a crash left, start the resident and the beat."""
+        """Say that a life began, start the resident and the beat."""
         core, clock = self.core, self.core.platform.clock
         core.seen("up")
         last = heartbeat.read(core.home.heartbeat)
@@ -52,8 +51,6 @@ class Life:
             heartbeat.lines_at_start(last, this),
             is_paused=core.memo.facts_paused(clock.wall()),
         )
-        if last is None or not last.ended:
-            await recover(core.stores, core.turns, last.wall if last else None)
         heartbeat.write(core.home.heartbeat, this)
         await self._wake_resident()
         self._beat = asyncio.create_task(
@@ -79,6 +76,7 @@ class Life:
         if "heartbeat" in things:
             await self._try(self._heartbeat)
             await self._try(self._tidy)
+            core.background.run(core.residency.look())
         await self._try(core.book.beat)
         await self._try(self._end_pause)
         if "anchor" in things:

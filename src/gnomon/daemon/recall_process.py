@@ -20,6 +20,8 @@ RECALL_MODULE = "gnomon.memory.recall_main"
 INDEXED: tuple[LedgerName, ...] = ("observations", "observations-imported")
 IDLE_SECONDS = 120.0
 GRACE_SECONDS = 2.0
+ANSWER_SECONDS = 30.0
+"""Without a sign from it: an index of any size says how far it is every few hundred lines."""
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,14 +44,21 @@ class RecallProcess:
         self._used_at = 0.0
 
     async def search(self, query: str, limit: int) -> tuple[Source, ...]:
-        """Dated quotes, best first. A process that died is started once more."""
+        """Dated quotes, best first. A process that died, or is stuck, is started once more.
+
+        Raises PipeError when that did not help.
+        """
         async with self._asking:
             self._used_at = self._platform.clock.monotonic()
             try:
                 return await self._search(query, limit)
             except PipeError:
                 await self.close()
+            try:
                 return await self._search(query, limit)
+            except PipeError:
+                await self.close()
+                raise
 
     async def end_if_idle(self) -> None:
         idle = self._platform.clock.monotonic() - self._used_at >= IDLE_SECONDS
@@ -73,7 +82,7 @@ class RecallProcess:
     async def _ask(self, child: ChildProcess, query: str, limit: int) -> Found:
         await self._bring_up(child)
         args: Fields = {"query": query, "limit": limit}
-        return msgspec.convert(await child.peer.call("search", args), type=Found)
+        return msgspec.convert(await _answer(child, "search", args), type=Found)
 
     async def _bring_up(self, child: ChildProcess) -> None:
         heads = {name: self._stores.files[name].head for name in INDEXED}
@@ -81,7 +90,7 @@ class RecallProcess:
         if not stale:
             return
         request = IndexRequest(heads={str(name): head for name, head in heads.items()})
-        await child.peer.call("index", cast(Fields, msgspec.to_builtins(request)))
+        await _answer(child, "index", cast(Fields, msgspec.to_builtins(request)))
         self._indexed = {name: head.seq for name, head in heads.items()}
 
     async def _start(self) -> ChildProcess:
@@ -103,3 +112,21 @@ class RecallProcess:
             Grants(read=(self._agent.memory,), write=(index,)),
             serve=None,
         )
+
+
+async def _answer(child: ChildProcess, op: str, args: Fields) -> Json:
+    """Its answer. Raises PipeError when it gives no sign for ANSWER_SECONDS."""
+    loop = asyncio.get_running_loop()
+    try:
+        async with asyncio.timeout(ANSWER_SECONDS) as bound:
+
+            def moved(_: Json) -> None:
+                bound.reschedule(loop.time() + ANSWER_SECONDS)
+
+            return await child.peer.call(op, args, on_part=moved)
+    except TimeoutError as error:
+        raise PipeError(
+            "The search of your history got stuck.",
+            next_step="Ask again; `gnomon doctor` says more.",
+            op=op,
+        ) from error

@@ -17,6 +17,11 @@ RESTART_SECONDS = (0.0, 1.0, 5.0, 30.0, 120.0)
 STEADY_SECONDS = 300.0
 """A life this long clears the count of failures."""
 STOP_GRACE_SECONDS = 5.0
+LOOK_SECONDS = 20.0
+MISSES = 2
+"""A resident that owes an answer is looked at each beat. One that so often in a row did not
+answer within so long is taken to be stuck: at least a minute in which its loop never ran.
+"""
 
 
 Start = Callable[[], Awaitable[ChildProcess]]
@@ -38,6 +43,8 @@ class Residency:
         self._starting: asyncio.Task[ChildProcess] | None = None
         self._watcher: asyncio.Task[None] | None = None
         self._failures = 0
+        self._asked = 0
+        self._misses = 0
         self._ending = asyncio.Event()
         self.last_failure: str | None = None
 
@@ -61,7 +68,25 @@ class Residency:
         self, op: str, args: Fields, on_part: Callable[[Json], None] | None = None
     ) -> Json:
         child = await self.child()
-        return await child.peer.call(op, args, on_part=on_part)
+        self._asked += 1
+        try:
+            return await child.peer.call(op, args, on_part=on_part)
+        finally:
+            self._asked -= 1
+
+    async def look(self) -> None:
+        """For the beat: end a resident that is stuck, so that ticks and turns do not wait for it
+        without end. It is started again like any that died.
+        """
+        child = self._child
+        if child is None or not self._asked or await _is_awake(child):
+            self._misses = 0
+            return
+        self._misses += 1
+        if self._misses >= MISSES and self._child is child:
+            self._misses = 0
+            self._failed("resident-stuck", "it answers nothing, and is ended")
+            await child.stop(0.0)
 
     async def stop(self, reason: str) -> None:
         """Ask it to end, then make sure that it has."""
@@ -128,6 +153,18 @@ class Residency:
         except TimeoutError:
             return False
         return True
+
+
+async def _is_awake(child: ChildProcess) -> bool:
+    """Whether it answers at all: that it knows no such question is an answer."""
+    try:
+        async with asyncio.timeout(LOOK_SECONDS):
+            await child.peer.call("look", {})
+    except TimeoutError:
+        return False
+    except GnomonError:
+        return True  # it said so, or it is gone and whoever waits for it has heard that
+    return True
 
 
 def unavailable(reason: str | None) -> PipeError:
