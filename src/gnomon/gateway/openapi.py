@@ -107,7 +107,7 @@ def _path(
         "post": {
             "operationId": f"{operation.name}.post" if operation.reads else operation.name,
             **_words(operation),
-            "requestBody": {"required": False, "content": {JSON: {"schema": arguments}}},
+            "requestBody": {"required": True, "content": {JSON: {"schema": arguments}}},
             "responses": _responses(result, failed, {**ALWAYS, **OF_A_BODY}),
         }
     }
@@ -118,8 +118,6 @@ def _path(
             "parameters": _parameters(shape),
             "responses": _responses(result, failed, ALWAYS),
         }
-    if shape.get("required"):
-        found["post"]["requestBody"] = {**found["post"]["requestBody"], "required": True}
     return found
 
 
