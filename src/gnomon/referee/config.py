@@ -154,10 +154,11 @@ def _unknown(
 
 
 def _no_doubles(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    fields = dict(pairs)
-    for name in fields:
-        if sum(name == other for other, _ in pairs) > 1:
+    fields: dict[str, object] = {}
+    for name, value in pairs:
+        if name in fields:
             _refuse(f"the key {name!r} stands twice", key=name)
+        fields[name] = value
     return fields
 
 

@@ -125,32 +125,65 @@ def lasting_concerns(reflections: list[tuple[str, ...]], similarity: Similarity)
     A concern lasts when it was there before the window's last reflection and is still in it.
     Wordings are gathered in order: each joins the first concern whose first wording it shares.
     """
-    first: list[str] = []
+    gathered = _Gathered(similarity)
     earlier: set[int] = set()
     latest: set[int] = set()
     for number, concerns in enumerate(reflections, start=1):
         found = latest if number == len(reflections) else earlier
-        for wording in concerns:
-            found.add(_gathered(wording, first, similarity))
-    return len(earlier & latest), len(first)
+        found.update(map(gathered.concern, concerns))
+    return len(earlier & latest), gathered.count
 
 
-def _gathered(wording: str, first: list[str], similarity: Similarity) -> int:
-    for number, known in enumerate(first):
-        if same_concern(wording, known, similarity):
-            return number
-    first.append(wording)
-    return len(first) - 1
+class _Gathered:
+    """The concerns of a window, each by the first wording that named it."""
+
+    def __init__(self, similarity: Similarity) -> None:
+        self._similarity = similarity
+        self._first: list[_Words] = []
+        self._known: dict[str, int] = {}
+
+    @property
+    def count(self) -> int:
+        return len(self._first)
+
+    def concern(self, wording: str) -> int:
+        """The number of the concern that a wording names."""
+        number = self._known.get(wording)
+        if number is None:
+            number = self._known[wording] = self._joined(_Words.of(wording))
+        return number
+
+    def _joined(self, words: "_Words") -> int:
+        for number, known in enumerate(self._first):
+            if words.name_one_with(known, self._similarity):
+                return number
+        self._first.append(words)
+        return len(self._first) - 1
+
+
+@dataclass(frozen=True)
+class _Words:
+    """A wording's words, in order and as a set; case and marks do not count."""
+
+    ordered: list[str]
+    unordered: frozenset[str]
+
+    @classmethod
+    def of(cls, wording: str) -> "_Words":
+        ordered = _WORD.findall(wording.lower())
+        return cls(ordered, frozenset(ordered))
+
+    def name_one_with(self, other: "_Words", similarity: Similarity) -> bool:
+        if self.ordered == other.ordered:
+            return True
+        shared = len(self.unordered & other.unordered)
+        smaller = min(len(self.unordered), len(other.unordered))
+        return shared >= similarity.shared_words and shared >= similarity.shared_part * smaller
 
 
 def same_concern(one: str, other: str, similarity: Similarity) -> bool:
     """Whether two wordings are one concern: equal words, or enough of them shared."""
-    mine, theirs = _WORD.findall(one.lower()), _WORD.findall(other.lower())
-    if mine == theirs:
-        return True
-    shared = len(set(mine) & set(theirs))
-    smaller = min(len(set(mine)), len(set(theirs)))
-    return shared >= similarity.shared_words and shared >= similarity.shared_part * smaller
+    return _Words.of(one).name_one_with(_Words.of(other), similarity)
 
 
 class Engaged(msgspec.Struct, frozen=True, kw_only=True):

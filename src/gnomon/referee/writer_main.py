@@ -15,7 +15,6 @@ from gnomon.domain.errors import LedgerCorruptError, RecordError, UsageError
 from gnomon.domain.instants import Millis, parse_iso
 from gnomon.domain.json_value import Fields, Json
 from gnomon.domain.ledgers import BODIES, Head, LedgerName, Line
-from gnomon.domain.records import AnchoredHead
 from gnomon.domain.records_referee import Amendment, Gap, Window
 from gnomon.ledger.reading import LedgerReader
 from gnomon.referee.config import Loaded, parse
@@ -76,18 +75,13 @@ class Writer:
         from their first line on.
         """
         tail = work.tail
+        decisions, cited_at, gone = self._decisions(work)
         engagement, unread = _up_to_damage(self._after(ENGAGEMENT, tail.after, work))
-        cited_at, gone = self._cited(DECISIONS, tail.decision, work)
-        decisions = self._after(DECISIONS, tail.decision.seq, work)
-        if gone and tail.last_end is not None:
-            # Its number means nothing in a ledger that was replaced: go by time.
-            since = parse_iso(tail.last_end)
-            decisions = self._readers[DECISIONS].read_range(since, until=work.heads[DECISIONS])
         evidence = Evidence(
             decisions=decisions,
             engagement=engagement,
             cited_at=cited_at,
-            changed=unread or gone or self._cited(ENGAGEMENT, tail.engagement, work)[1],
+            changed=gone or unread or self._lacks(engagement, tail),
         )
         planned = plan(tail, evidence, self._loaded, work.now)
         lines = tuple(islice(planned, max(1, work.most)))
@@ -97,19 +91,32 @@ class Writer:
         head = work.heads.get(name, Head())
         return self._readers[name].read(after_seq=seq, until=head)
 
-    def _cited(
-        self, name: LedgerName, cited: AnchoredHead, work: Work
-    ) -> tuple[Millis | None, bool]:
-        """When the line was written that the fitness-ledger cites; and whether it is gone."""
-        if cited.seq == 0:
-            return None, False
-        if cited.seq > work.heads.get(name, Head()).seq:
-            return None, True
+    def _decisions(self, work: Work) -> tuple[Iterator[Line], Millis | None, bool]:
+        """The lines after the cited one, its time, and whether it is gone.
+
+        Found and checked in one search: the chain leads from the cited line on.
+        """
+        cited, since = work.tail.decision, work.tail.last_end
+        if cited.seq == 0 or since is None:
+            return self._after(DECISIONS, 0, work), None, False
+        lines = self._after(DECISIONS, cited.seq - 1, work)
         try:
-            line = next(self._after(name, cited.seq - 1, work))
+            line = next(lines, None)
         except LedgerCorruptError:
-            return None, True
-        return line.at, line.sha256 != cited.sha256
+            line = None
+        if line is not None and line.sha256 == cited.sha256:
+            return lines, line.at, False
+        # Its number means nothing in a ledger that was replaced: go by time.
+        head = work.heads.get(DECISIONS, Head())
+        by_time = self._readers[DECISIONS].read_range(parse_iso(since), until=head)
+        return by_time, None, True
+
+    def _lacks(self, engagement: list[Line], tail: FitnessTail) -> bool:
+        """Whether the engagement line that the fitness-ledger cites is not among those read."""
+        cited = tail.engagement
+        if cited.seq <= tail.after:
+            return False
+        return not any(line.seq == cited.seq and line.sha256 == cited.sha256 for line in engagement)
 
 
 def _up_to_damage(lines: Iterator[Line]) -> tuple[list[Line], bool]:
