@@ -151,7 +151,7 @@ def _held(path: Path, error: OSError) -> HomeError:
     named = f"process {who.pid}" if who.pid else "a process that is just starting"
     return HomeLockedError(
         f"Another Gnomon runs this home: {named}{where}.",
-        next_step="Use it, or end it with `gnomon down`.",
+        next_step="`gnomon open` shows it, `gnomon down` ends it.",
         pid=who.pid or None,
         url=who.url,
     )

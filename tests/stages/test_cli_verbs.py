@@ -79,7 +79,14 @@ REPORT = Report(
     ),
     repeats=(Repeat(procedure="test, build, tag", count=4, clean=3),),
     loose_ends=(
-        LooseEnd(session="s-9", kind="error", at=None, resume="codex resume s-9", title="ship it"),
+        LooseEnd(
+            session="s-9",
+            kind="error",
+            at=None,
+            resume="codex resume s-9",
+            title="ship it",
+            project="/home/me/shop",
+        ),
     ),
     cost=(
         CostRow(project="/home/me/shop", model="big", usd=1.25),
@@ -430,7 +437,7 @@ def test_the_report_has_five_sections_in_order_and_opens_its_sources() -> None:
             "test, build, tag (4 times, 3 clean)",
             "Loose ends",
             "undated error: ship it",
-            "codex resume s-9",
+            "codex resume s-9  (in /home/me/shop)",
             "list price, not your bill",
             "$1.25",
             "no listed price",

@@ -147,6 +147,18 @@ async def test_a_failing_model_is_a_clear_reply_with_the_next_step_and_no_crash(
     await gateway.stop()
 
 
+async def test_a_model_that_is_not_there_leaves_the_history_to_answer() -> None:
+    error = ModelUnavailableError("Nobody listens there.", next_step="Start it.")
+    gateway = FakeGateway(ScriptedModel([error]), hits=(HIT,))
+    await gateway.start()
+    reply = await gateway.turn("which package manager?")
+    await gateway.stop()
+    assert reply.reply.startswith("Nobody listens there. Start it.\n\n2026-05-24")
+    assert "use pnpm" in reply.reply
+    assert reply.sources == (HIT,)
+    assert reply.stop_reason == "model-error"
+
+
 async def test_a_model_that_repeats_one_call_for_ever_is_stopped_and_told() -> None:
     gateway = FakeGateway(
         ScriptedModel(then=calls(("list", {"path": "."}))), tools=TableTools({"list": "a\nb"})

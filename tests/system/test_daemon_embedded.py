@@ -54,6 +54,7 @@ def test_three_reflections_within_ninety_seconds_and_a_turn_answered_meanwhile(h
     assert status["reflections"] >= 3
     assert (status["mode"], status["effective_mode"]) == ("soft", "shadow")
     assert status["model"] == {"name": "embedded", "kind": "demo", "loaded": True}
+    assert status["last_focus"] is None, "what the demo model thinks of is shown to nobody"
 
     # Nobody asks it any more: its process ends with a beat, which comes once a minute.
     house.cli("pause")

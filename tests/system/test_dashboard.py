@@ -62,6 +62,8 @@ async def test_a_newcomer_reads_where_they_are_and_what_to_do(visit: Visit):
     )
     await visit.sees_text("#card-model", "now: built-in demo model; don't trust what it says.")
     await visit.sees_text("#loose-ends", "claude --resume 5f1c-checkout")
+    await visit.sees_text("#loose-ends", "now make the checkout test pass")
+    await visit.sees_text("#loose-ends", "in /home/ada/shop")
     assert await visit.page.get_attribute("textarea", "placeholder") == (
         "Ask your history: how did I fix the flaky test?"
     )

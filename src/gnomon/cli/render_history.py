@@ -109,7 +109,8 @@ def _loose_ends(found: Sequence[views.LooseEnd]) -> list[Line]:
     for each in found[:SHOWN]:
         title = f": {one_line(each.title, 100)}" if each.title else ""
         lines.append(Line(f"  {day(each.at)} {each.kind}{title}"))
-        lines.append(Line(f"    {each.resume}", "faint"))
+        where = f"  (in {one_line(each.project)})" if each.project else ""
+        lines.append(Line(f"    {each.resume}{where}", "faint"))
     return lines
 
 

@@ -37,7 +37,7 @@ def status(core: Core, *, running: bool, url: str | None, next_tick_at: Millis |
         usd_spent=spend.usd,
         doing=_doing(core, model.kind),
         next_tick_at=iso(next_tick_at) if next_tick_at is not None else None,
-        last_focus=tally.last_focus,
+        last_focus=None if model.kind == "demo" else tally.last_focus,
     )
 
 

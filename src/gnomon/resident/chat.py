@@ -8,7 +8,8 @@ synced. Errors of the model are a clear reply; errors of the ledger are the turn
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from gnomon.agent import loop
@@ -17,6 +18,7 @@ from gnomon.agent.run import Ports, Task, Working
 from gnomon.agent.tool_specs import granted
 from gnomon.domain.canonical import canonical
 from gnomon.domain.errors import GnomonError, ModelError
+from gnomon.domain.events import Event, Step
 from gnomon.domain.json_value import Json
 from gnomon.domain.manifest import Manifest
 from gnomon.domain.messages import Message, ModelReply, ModelRequest
@@ -35,6 +37,7 @@ from gnomon.resident.ports import (
     ToolsOverPipe,
 )
 from gnomon.resident.protocol import TurnArguments, fields
+from gnomon.resident.quotes import describe
 from gnomon.resident.rules import Rules
 from gnomon.resident.turn_text import (
     ASIDE_TOKENS,
@@ -158,17 +161,30 @@ class Chat:
         )
         working = Working(self._manifest, task, self._clock.monotonic())
         result = await loop.run(working, ports)
+        reply, sources = reply_text(result), tuple(tools.sources)
+        if result.stop_reason == "model-error" and not result.steps:
+            sources = await self._meanwhile(args.text)
+            reply = "\n\n".join((reply, *([describe(sources)] if sources else [])))
         return Answered(
-            reply=reply_text(result),
+            reply=reply,
             stop_reason=result.stop_reason,
             steps=result.steps,
             tools=result.tools,
             failures=result.failures,
-            sources=tuple(tools.sources),
+            sources=sources,
             tokens_in=result.tokens_in,
             tokens_out=result.tokens_out,
             model=result.model,
         )
+
+    async def _meanwhile(self, question: str) -> tuple[Source, ...]:
+        """What the history says where the model said nothing. The model's error is told already;
+        one of the search is not added to it.
+        """
+        try:
+            return await RecallOverPipe(self._pipe).search(question)
+        except GnomonError:
+            return ()
 
     # --- without one -------------------------------------------------------------------------
 
@@ -184,7 +200,8 @@ class Chat:
         failures: list[Failure] = []
         hits: tuple[Source, ...] = ()
         try:
-            hits = await RecallOverPipe(self._pipe).search(args.text)
+            with self._step(run, "recall"):
+                hits = await RecallOverPipe(self._pipe).search(args.text)
             reply = self._rules.answer(args.text, hits)
         except GnomonError as error:
             failures.append(Failure(tool=RECALL_TOOL, code=error.code))
@@ -194,7 +211,8 @@ class Chat:
         said: ModelReply | None = None
         if args.model_kind == "demo":
             try:
-                said = await self._aside(args.text, scaffold, run)
+                with self._step(run, "model"):
+                    said = await self._aside(args.text, scaffold, run)
                 log.note(RunStep(step=1, entry={"reply": fields(said)}))
             except ModelError as error:
                 failures.append(Failure(tool="model", code=error.code))
@@ -211,6 +229,22 @@ class Chat:
             model=said.model if said else None,
             model_says=aside(said.content) if said else None,
         )
+
+    @contextmanager
+    def _step(self, run: str, step: Step) -> Generator[None]:
+        """What an open page shows of a step, as it begins and when it has ended."""
+
+        def tell(*, complete: bool) -> None:
+            span = f"{run}.{step}"
+            self._events.emit(
+                Event(agent=self._agent, run=run, step=step, span=span, complete=complete)
+            )
+
+        tell(complete=False)
+        try:
+            yield
+        finally:
+            tell(complete=True)
 
     async def _aside(self, text: str, scaffold: Mapping[str, str], run: str) -> ModelReply:
         prompt = resolve(ASIDE_PROMPT, scaffold)

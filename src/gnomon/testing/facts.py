@@ -74,7 +74,14 @@ def a_status(**changed: Any) -> Status:
 
 def a_loose_end(session: str, kind: LooseEndKind) -> LooseEnd:
     at = "2026-05-20T22:10:00.000Z"
-    return LooseEnd(session=session, kind=kind, at=at, resume=f"claude --resume {session}")
+    return LooseEnd(
+        session=session,
+        kind=kind,
+        at=at,
+        resume=f"claude --resume {session}",
+        project="/home/ada/shop",
+        title="now make the checkout test pass",
+    )
 
 
 def a_report() -> Report:
@@ -104,6 +111,8 @@ def a_report() -> Report:
                 family="command not found",
                 count=31,
                 median_minutes_to_success=2.5,
+                last_at="2026-05-21T16:02:00.000Z",
+                sources=(msgspec.structs.replace(QUOTE, quote="bash: pnpm: command not found"),),
             ),
             FailureGroup(
                 tool="Edit",
@@ -112,7 +121,14 @@ def a_report() -> Report:
                 median_minutes_to_success=None,
             ),
         ),
-        repeats=(Repeat(procedure="git pull > pnpm test > git push", count=9, clean=8),),
+        repeats=(
+            Repeat(
+                procedure="git pull > pnpm test > git push",
+                count=9,
+                clean=8,
+                sources=(msgspec.structs.replace(QUOTE, quote="git pull && pnpm test"),),
+            ),
+        ),
         loose_ends=(
             a_loose_end("5f1c-checkout", "error"),
             a_loose_end("77ab-search", "open-todos"),

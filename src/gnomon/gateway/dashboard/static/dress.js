@@ -14,7 +14,7 @@ const day = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short",
 export function when(moment, now = new Date()) {
   if (moment.toDateString() === now.toDateString()) {
     if (Math.abs(now - moment) >= MINUTE) return clock.format(moment);
-    return say(moment > now ? "soon" : "just-now");
+    return moment > now ? say("soon") : say("just-now");
   }
   return Math.abs(now - moment) < 2 * DAY ? `${day.format(moment)}, ${clock.format(moment)}` : day.format(moment);
 }
