@@ -191,19 +191,56 @@ async def test_a_caller_that_goes_away_calls_its_operation_off(served: Served, a
     assert gnomon.cancelled == ["chat.turn"]
 
 
-@pytest.mark.parametrize("accept", [STREAMS, {}])
-async def test_an_operation_that_must_be_finished_outlives_its_caller(served: Served, accept):
+async def import_and_leave(served: Served, headers) -> None:
+    """Ask for an import and go away while it runs."""
     gnomon = served.house.gnomon
     gnomon.gate.clear()
     asking = asyncio.create_task(
-        served.post("/api/history.import", {"sources": ["codex"]}, headers=OPERATOR | accept)
+        served.post("/api/history.import", {"sources": ["codex"]}, headers=headers)
     )
     await asyncio.wait_for(gnomon.under_way.wait(), BOUND)
     asking.cancel()
     await asyncio.wait({asking})
-    gnomon.gate.set()
-    await asyncio.wait_for(gnomon.settled.wait(), BOUND)
-    assert gnomon.cancelled == []
+
+
+@pytest.mark.parametrize("accept", [STREAMS, {}])
+async def test_an_import_goes_on_when_its_page_is_left(served: Served, accept):
+    page_headers = {"Cookie": await served.sign_in(), "Origin": served.url}
+    await import_and_leave(served, page_headers | accept)
+    served.house.gnomon.gate.set()
+    await asyncio.wait_for(served.house.gnomon.settled.wait(), BOUND)
+    assert served.house.gnomon.cancelled == []
+
+
+async def test_an_import_ends_with_the_command_that_asked_for_it(served: Served):
+    await import_and_leave(served, OPERATOR | STREAMS)
+    await asyncio.wait_for(served.house.gnomon.settled.wait(), BOUND)
+    assert served.house.gnomon.cancelled == ["history.import"]
+
+
+async def test_an_operation_that_must_be_finished_outlives_its_caller():
+    begun, gate, ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def finish(arguments, progress):
+        begun.set()
+        await gate.wait()
+        ended.set()
+        return "done"
+
+    operation = Operation("test.finish", "", Nothing, str, finish, cancellable=False)
+    listener = await listen(PretendedHouse().wiring(**{"test.finish": operation}), 0)
+    try:
+        async with asyncio.timeout(BOUND), aiohttp.ClientSession() as http:
+            asking = asyncio.create_task(
+                http.post(listener.url + "/api/test.finish", json={}, headers=OPERATOR)  # pyright: ignore[reportArgumentType]
+            )
+            await begun.wait()
+            asking.cancel()
+            await asyncio.wait({asking})
+            gate.set()
+            await ended.wait()
+    finally:
+        await listener.close()
 
 
 async def test_a_flood_of_parts_that_nobody_takes_stays_bounded():

@@ -327,6 +327,20 @@ async def test_a_demo_model_that_fails_is_told_and_changes_no_quote(
     assert [f.code for f in turn_line(gateway).failures] == [error.code]
 
 
+async def test_a_demo_turn_shows_its_steps_as_they_begin_and_end() -> None:
+    gateway = FakeGateway(ScriptedModel(["I think."]), kind="demo", hits=(HIT,))
+    await gateway.start()
+    await gateway.turn("which one?")
+    await gateway.stop()
+    assert [(event.step, event.complete) for event in gateway.events] == [
+        ("recall", False),
+        ("recall", True),
+        ("model", False),
+        ("model", True),
+    ]
+    assert len({event.span for event in gateway.events}) == 2
+
+
 async def test_a_demo_turn_can_be_cancelled_while_the_model_talks() -> None:
     gateway = FakeGateway(ScriptedModel([hangs]), kind="demo", hits=(HIT,))
     await gateway.start()

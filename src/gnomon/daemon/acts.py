@@ -176,5 +176,4 @@ class Running:
         self._authority = authority
 
     def login_link(self, now: Millis) -> LoginLink:
-        secret, until = self._authority.open_link(now)
-        return LoginLink(url=f"{self.url}/login?t={secret}", expires_at=iso(until))
+        return self._authority.login_link(self.url, now)

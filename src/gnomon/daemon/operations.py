@@ -44,12 +44,13 @@ def table(core: Core, acts: Acts) -> dict[str, Operation]:
             list[views.HistoryFound],
             acts.found,
         ),
-        _acts(
+        Operation(
             "history.import",
             "Read histories",
             args.HistoryImport,
             list[views.ImportRow],
-            acts.import_history,
+            naming_the_disk(acts.import_history),
+            outlives_pages=True,
         ),
         _reads(
             "history.report", "What the history says", args.HistoryReport, views.Report, acts.report

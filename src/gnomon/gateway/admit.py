@@ -27,6 +27,7 @@ from gnomon.gateway.authority import (
     fault_of_origin,
     host_is_ours,
 )
+from gnomon.gateway.connections import Connections
 from gnomon.gateway.door import Door, Way, entered
 from gnomon.gateway.operation import Authority as Scope
 from gnomon.gateway.operation import Operation
@@ -72,12 +73,19 @@ async def add_security_headers(asked: web.Request, response: web.StreamResponse)
 class Admission:
     """The one middleware. `notice` renders a refusal as a page."""
 
-    def __init__(self, wiring: Wiring, port: int, notice: Callable[[Notice], web.Response]) -> None:
+    def __init__(
+        self,
+        wiring: Wiring,
+        port: int,
+        notice: Callable[[Notice], web.Response],
+        connections: Connections,
+    ) -> None:
         self._operations: Mapping[str, Operation] = wiring.operations
         self._authority = wiring.authority
         self._clock = wiring.clock
         self._port = port
         self._notice = notice
+        self._connections = connections
 
     @web.middleware
     async def admit(self, request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -131,7 +139,9 @@ class Admission:
         way: Way = "cli" if proof.bearer is not None else "dashboard"
         if asked.path.startswith(PUBLIC):
             return Door("client", way)
-        return Door(self._check_scope(proof, self._needed(asked.path)), way)
+        scope = self._check_scope(proof, self._needed(asked.path))
+        self._connections.has_shown_proof(asked.transport)
+        return Door(scope, way)
 
     def _check_scope(self, proof: Proof, needed: Scope) -> Scope:
         scope = self._authority.scope(proof, self._clock.wall())

@@ -12,6 +12,7 @@ from gnomon.domain.errors import GnomonError
 from gnomon.domain.json_value import Fields
 from gnomon.gateway import answer, request
 from gnomon.gateway.answer import MediaTypeError, MethodError, NotFoundError
+from gnomon.gateway.door import by_a_page
 from gnomon.gateway.operation import Operation
 
 NDJSON = "application/x-ndjson"
@@ -83,7 +84,7 @@ class Api:
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
-            if operation.cancellable:
+            if operation.cancellable and not (operation.outlives_pages and by_a_page()):
                 task.cancel()
                 await asyncio.wait({task})
             else:

@@ -11,6 +11,7 @@ from aiohttp import web
 
 from gnomon.gateway.admit import Admission, add_security_headers
 from gnomon.gateway.api import Api
+from gnomon.gateway.connections import Connections
 from gnomon.gateway.events import Events
 from gnomon.gateway.wiring import Wiring
 
@@ -21,7 +22,7 @@ MAX_BODY_BYTES = 1024 * 1024
 """Of a request. What is larger is a file, and operations take paths of files."""
 
 
-def build(wiring: Wiring, port: int) -> web.Application:
+def build(wiring: Wiring, port: int, connections: Connections) -> web.Application:
     """Make the application that answers at 127.0.0.1:`port`."""
 
     @cache
@@ -34,7 +35,7 @@ def build(wiring: Wiring, port: int) -> web.Application:
     async def page(asked: web.Request) -> web.StreamResponse:
         return await pages().serve(asked)
 
-    admission = Admission(wiring, port, lambda notice: pages().notice(notice))
+    admission = Admission(wiring, port, lambda notice: pages().notice(notice), connections)
     app = web.Application(middlewares=[admission.admit], client_max_size=MAX_BODY_BYTES)
     app.on_response_prepare.append(add_security_headers)
 

@@ -49,3 +49,9 @@ def operators_door() -> Door:
             role="client" if door else None,
         )
     return door
+
+
+def by_a_page() -> bool:
+    """Whether a browser asks."""
+    door = _DOOR.get()
+    return door is not None and door.way == "dashboard"

@@ -34,6 +34,7 @@ class Listener:
     _socket: socket.socket
     _runner: "web.AppRunner | None" = None
     _starting: "asyncio.Task[None] | None" = None
+    _accepting: asyncio.Server | None = None
 
     @property
     def serving(self) -> bool:
@@ -47,6 +48,8 @@ class Listener:
             loop.remove_reader(self._socket)
         else:
             await asyncio.wait({self._starting})
+        if self._accepting is not None:
+            self._accepting.close()
         if self._runner is not None:
             await self._runner.cleanup()
         self._socket.close()
@@ -61,15 +64,20 @@ class Listener:
         from aiohttp import web
 
         from gnomon.gateway.app import build
+        from gnomon.gateway.connections import Connections
 
+        connections = Connections()
         self._runner = web.AppRunner(
-            build(self._wiring, self.port),
+            build(self._wiring, self.port, connections),
             access_log=None,
             handler_cancellation=True,
             shutdown_timeout=SHUTDOWN_SECONDS,
         )
         await self._runner.setup()
-        await web.SockSite(self._runner, self._socket, backlog=BACKLOG).start()
+        assert self._runner.server is not None
+        self._accepting = await asyncio.get_running_loop().create_server(
+            connections.opening(self._runner.server), sock=self._socket, backlog=BACKLOG
+        )
 
 
 def _report(task: asyncio.Task[None]) -> None:

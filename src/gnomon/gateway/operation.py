@@ -28,7 +28,8 @@ class Operation:
 
     `run(arguments, progress)` gets a decoded `arguments` struct and answers a `View` or a
     list of them. `authority` is the least that may ask. `cancellable`: when the caller goes
-    away, the operation is cancelled.
+    away, the operation is cancelled; one that `outlives_pages` goes on when a browser leaves,
+    and ends with a CLI that does (Ctrl-C).
     """
 
     name: str
@@ -39,3 +40,4 @@ class Operation:
     reads: bool = False
     authority: Authority = "operator"
     cancellable: bool = True
+    outlives_pages: bool = False

@@ -176,7 +176,7 @@ class PretendedGnomon:
             Operation("chat.turn", "Say something", given.ChatTurn, TurnReply, self._turn),
             Operation(
                 "history.import", "Read transcripts", given.HistoryImport, list[ImportRow],
-                self._import, cancellable=False,
+                self._import, outlives_pages=True,
             ),
             *self.inbox.rows(),
         )  # fmt: skip
