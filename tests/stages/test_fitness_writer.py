@@ -244,12 +244,38 @@ async def test_a_failed_append_is_made_up_for_by_the_next_run(kernel: Kernel) ->
     with pytest.raises(OSError, match="full"):
         await writing.run(kernel.story.now)
     failing.left = 10_000
+    assert not writing.is_due(kernel.story.now)
+    kernel.story.clock.advance(60)
     assert writing.is_due(kernel.story.now)
     await writing.run(kernel.story.now)
     kernel.files["fitness-ledger"] = ledger
     assert kernel.faults() == []
     starts = [line["window_start"] for line in kernel.lines() if line["kind"] == "window"]
     assert len(starts) == len(set(starts)) == 30
+
+
+async def test_a_job_that_keeps_failing_is_tried_less_and_less_often(kernel: Kernel) -> None:
+    kernel.story.begin()
+    live(kernel.story, 2)
+    writing = kernel.open()
+    begin = writing._start
+
+    async def start(argument: Fields, grants: Grants) -> MemoryChild:
+        raise OSError("no process")
+
+    writing._start = start
+    tries = 0
+    for _ in range(600):
+        if writing.is_due(kernel.story.now):
+            tries += 1
+            with pytest.raises(OSError, match="no process"):
+                await writing.run(kernel.story.now)
+        kernel.story.clock.advance(60)
+    assert 12 <= tries <= 18
+    writing._start = begin
+    kernel.story.clock.advance(3600)
+    assert (await writing.run(kernel.story.now)).windows == 2
+    assert not writing.is_due(kernel.story.now)
 
 
 class Failing:

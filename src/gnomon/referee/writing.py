@@ -13,7 +13,7 @@ from typing import Protocol, cast
 import msgspec
 
 from gnomon.domain.errors import RecordError
-from gnomon.domain.instants import Millis, iso, parse_iso
+from gnomon.domain.instants import HOUR, MINUTE, Millis, iso, parse_iso
 from gnomon.domain.json_value import Fields, Json
 from gnomon.domain.ledgers import Head, LedgerName
 from gnomon.domain.ports import Ledger
@@ -33,6 +33,8 @@ FITNESS: LedgerName = "fitness-ledger"
 READ: tuple[LedgerName, ...] = (DECISIONS, ARTIFACTS, ENGAGEMENT)
 """What the writer may read (page 1)."""
 GRACE_SECONDS = 2.0
+FIRST_WAIT, LONGEST_WAIT = MINUTE, HOUR
+"""Between a run that failed and the next: doubled each time (page 1: with back-off)."""
 YIELD_EVERY = 100
 """Lines read between two turns of the event loop, while the gateway reads a whole ledger."""
 
@@ -91,11 +93,18 @@ class FitnessWriting:
         self._start = start
         self._tail: FitnessTail | None = None
         self._ran_for: Millis | None = None
+        self._failures = 0
+        self._not_before = Millis(0)
         self._running = asyncio.Lock()
 
     def is_due(self, now: Millis) -> bool:
-        """Whether a window has closed, 60 s ago or more, since the last run. Cheap."""
-        return not self._running.locked() and self._closed(now) != self._ran_for
+        """Whether a window has closed, 60 s ago or more, since the last run. Cheap.
+
+        After a failure it is due again in a minute, then in two, four and so on.
+        """
+        # Further ahead than the longest wait it was put by a clock that was set back since.
+        waits = self._failures > 0 and 0 < self._not_before - now <= LONGEST_WAIT
+        return not (waits or self._running.locked()) and self._closed(now) != self._ran_for
 
     async def run(self, now: Millis) -> Written:
         """Append every line that is due at `now`. One run at a time; a second one waits.
@@ -103,13 +112,15 @@ class FitnessWriting:
         Raises what the job or the ledger raised; asked again, it goes on where it stopped.
         """
         async with self._running:
-            ran_for = self._closed(now)
+            self._failures += 1  # until it has succeeded
+            wait = min(FIRST_WAIT << min(self._failures - 1, 10), LONGEST_WAIT)
+            self._not_before = Millis(now + wait)
             child = await self._start(*self._handed())
             try:
                 kinds = [type(body) for body in await self._written(child, now)]
             finally:
                 await child.stop(GRACE_SECONDS)
-            self._ran_for = ran_for
+            self._failures, self._ran_for = 0, self._closed(now)
             return Written(kinds.count(Window), kinds.count(Amendment), kinds.count(Gap))
 
     def _closed(self, now: Millis) -> Millis:
