@@ -4,6 +4,7 @@ import io
 import os
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from gnomon.cli import main as program
 from gnomon.cli.app import build
 from gnomon.cli.output import Output, of_this_process
 from gnomon.cli.progress import Progress
+from gnomon.daemon import main as daemon
 from tests.fake_gnomon import FakeConnection, run_cli
 
 
@@ -40,8 +42,39 @@ def test_up_becomes_the_daemons_program_without_looking_in_the_current_folder(
     monkeypatch.setattr(sys, "argv", ["gnomon", "--home", "/h", "up", "--port", "0"])
     with pytest.raises(Executed):
         program.main()
-    daemon = [sys.executable, "-P", "-m", "gnomon.daemon.main"]
-    assert seen == [[*daemon, "--home", "/h", "--port", "0"]]
+    command = [sys.executable, "-P", "-m", "gnomon.daemon.main"]
+    assert seen == [[*command, "--home", "/h", "--port", "0"]]
+
+
+@pytest.mark.parametrize("home", [["--home", ""], ["--home="]])
+@pytest.mark.parametrize("verb", ["up", "status"])
+def test_an_empty_home_is_wrong_usage_and_not_the_current_folder(
+    home: list[str],
+    verb: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["gnomon", verb, *home])
+    assert program.main() == 2
+    assert "names no folder" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_up_of_a_home_that_is_a_file_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "home"
+    file.touch()
+    assert daemon.main(["--home", str(file)]) == 1
+    assert "is not a folder. Name one with --home" in capsys.readouterr().err
+
+
+def test_up_takes_the_agent_that_the_environment_names() -> None:
+    assert daemon.parser({"GNOMON_AGENT": "ada"}).parse_args([]).agent == "ada"
+    assert daemon.parser({"GNOMON_AGENT": "ada"}).parse_args(["--agent", "bo"]).agent == "bo"
+    assert daemon.parser({}).parse_args([]).agent == "main"
 
 
 def test_the_verb_of_the_help_page_leads_to_the_same_program(

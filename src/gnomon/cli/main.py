@@ -5,6 +5,7 @@ the daemon's own program, which has none.
 import os
 import sys
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -19,6 +20,9 @@ WITH_VALUE = ("--home", "--agent")
 def main() -> int:
     """The entry point; the answer is the exit code."""
     arguments = sys.argv[1:]
+    if names_no_home(arguments):
+        sys.stderr.write("--home names no folder. Leave it away for the default one.\n")
+        return USAGE
     daemon = daemon_arguments(arguments)
     if daemon is not None:
         become_daemon(daemon)
@@ -27,6 +31,11 @@ def main() -> int:
     from gnomon.cli.output import of_this_process
 
     return run(arguments, Setting(of_this_process(), connect, os.environ))
+
+
+def names_no_home(arguments: Sequence[str]) -> bool:
+    """Whether `--home` is empty, as from an unset variable: that would be the current folder."""
+    return "--home=" in arguments or ("--home", "") in pairwise(arguments)
 
 
 def daemon_arguments(arguments: Sequence[str]) -> list[str] | None:

@@ -62,6 +62,12 @@ def ensure_root(home: Home) -> None:
         make_folder(home.root)
     except OSError as error:
         raise _cannot_be_made(home, error) from error
+    if not home.root.is_dir():
+        raise HomeError(
+            f"{home.root} is not a folder.",
+            next_step="Name one with --home or GNOMON_HOME.",
+            file=str(home.root),
+        )
 
 
 def _write_if_missing(path: Path, data: bytes) -> None:

@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TextIO
 
@@ -23,17 +23,19 @@ EXIT_USAGE = 2
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exit codes: 0 ended in order, 1 could not start, 2 usage."""
-    options = _parser().parse_args(arguments)
+    options = parser().parse_args(arguments)
     options.home = (options.home or default_home(os.environ)).expanduser().absolute()
     if options.foreground:
         return _foreground(options)
     return _detach(options)
 
 
-def _parser() -> argparse.ArgumentParser:
+def parser(environ: Mapping[str, str] = os.environ) -> argparse.ArgumentParser:
+    """The options of `up`, with what the environment names as defaults."""
+    named = environ.get("GNOMON_AGENT") or "main"
     parser = argparse.ArgumentParser(prog="gnomon up", description="Start Gnomon.")
     parser.add_argument("--home", type=Path, help="the home (default: $GNOMON_HOME)")
-    parser.add_argument("--agent", default="main", help="which agent of the home")
+    parser.add_argument("--agent", default=named, help="which agent of the home")
     parser.add_argument("--port", type=int, help="the dashboard's port; 0 takes a free one")
     parser.add_argument("--foreground", action="store_true", help="stay in this terminal")
     parser.add_argument("--no-open", action="store_true", help="do not open a browser")

@@ -16,7 +16,7 @@ from gnomon.memory.query import Query, indexed
 from gnomon.memory.ranking import estimated_notes, score, weight
 from gnomon.memory.recall import FEW, Hit, ordered
 
-VERSION = 1
+VERSION = 2
 SAMPLED = 32
 """Newest notes of a term or of all terms that are looked at: bounds a question's time."""
 _SCHEMA = """
