@@ -4,6 +4,7 @@ The daemon holds a core for as long as it runs; a CLI verb without a daemon hold
 long as the verb takes. Processes are started when they are needed, here as there.
 """
 
+import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -38,6 +39,7 @@ from gnomon.daemon.memo import Memo, paused, resumed
 from gnomon.daemon.models_in_force import ModelsInForce
 from gnomon.daemon.platform import ChildProcess, Platform
 from gnomon.daemon.presence import Presence, Sign, steady
+from gnomon.daemon.recovery import recover
 from gnomon.daemon.residency import Residency
 from gnomon.daemon.resident_world import ResidentWorld
 from gnomon.daemon.self_state import SelfStateFile
@@ -48,6 +50,7 @@ from gnomon.daemon.stores import Stores, open_stores
 from gnomon.daemon.surfaces import OpenGate, Surfaces
 from gnomon.daemon.tallies import Tallies
 from gnomon.daemon.turns import Turns
+from gnomon.daemon.unfinished import Unfinished
 from gnomon.domain.errors import GnomonError
 from gnomon.domain.instants import MINUTE, Millis, iso
 from gnomon.domain.manifest import Manifest
@@ -87,6 +90,7 @@ class Core:
     background: Background
     folders: Folders
     presence: Presence
+    unfinished: Unfinished
     models: ModelsInForce = field(init=False)
     broker: ModelBroker = field(init=False)
     tools: ToolBroker = field(init=False)
@@ -95,6 +99,7 @@ class Core:
     residency: Residency = field(init=False)
     world: ResidentWorld = field(init=False)
     services: ChildServices = field(init=False)
+    _catching_up: asyncio.Lock = field(default_factory=asyncio.Lock)
     surfaces: Surfaces = field(init=False)
     artifacts: Artifacts = field(init=False)
     book: EngagementBook = field(init=False)
@@ -132,7 +137,7 @@ class Core:
         self.residency = Residency(
             self._start_resident, platform.clock.monotonic, self._resident_failed
         )
-        self.turns = Turns(self.stores, platform.ids, self.residency.ask)
+        self.turns = Turns(self.stores, platform.ids, self.residency.ask, self.catch_up)
         self.surfaces = Surfaces(self.stores, platform.disk, OpenGate(), self._show)
         self.artifacts = Artifacts(
             self.stores, platform.disk, lambda: self.presence.is_here(steady(platform.clock))
@@ -179,6 +184,7 @@ class Core:
                 scaffold_version=self._scaffold_version,
             ),
             artifacts=self.artifacts,
+            begins=self.unfinished.mark,
         )
         self.world = ResidentWorld(
             config=config,
@@ -241,6 +247,19 @@ class Core:
     def _show(self, mode: str, surface: SurfaceEmitted) -> None:
         told = {"surface_id": surface.surface_id, "kind": surface.surface_kind, "mode": mode}
         self.stream.publish("inbox", told)
+
+    async def catch_up(self) -> None:
+        """After the disk failed: open what it closed, write again what follows from what is
+        on it. Raises LedgerError while it still refuses.
+        """
+        async with self._catching_up:
+            if self.stores.is_whole and not self.services.behind:
+                return
+            self.services.behind = True
+            await self.stores.reopen_closed()
+            if self.unfinished.since is not None:
+                await recover(self.stores, self.turns, self.unfinished.since, self.services.runs)
+            self.services.behind = False
 
     # --- what the parts call back --------------------------------------------------------------
 
@@ -321,15 +340,21 @@ async def open_core(home: Home, agent_id: str, platform: Platform) -> AsyncGener
             background=Background(lambda error: stores.journal(f"A write failed: {error}")),
             folders=Folders(agent.state / "folders.json", lambda: this_machine(home.root)),
             presence=Presence(last_at=steady(clock), last_sign="command"),
+            unfinished=Unfinished(agent.state, clock, platform.disk),
         )
         stack.push_async_callback(core.background.drain)
         stack.callback(core.tallies.save)
         stack.push_async_callback(core.history.close)
-        stack.push_async_callback(core.services.drain)
+        stack.push_async_callback(core.services.abandon_runs)
         stack.push_async_callback(core.broker.close)
         stack.push_async_callback(core.tools.close)
         stack.push_async_callback(core.residency.stop, "the gateway ends")
+        if core.unfinished.since is not None:
+            await recover(stores, core.turns, core.unfinished.since)
+            core.unfinished.clear()
         yield core
+    if not core.services.behind:  # reached only when all was closed in order
+        core.unfinished.clear()
 
 
 def _with_recorded_starts(platform: Platform, config: Config, memo: Memo) -> Platform:

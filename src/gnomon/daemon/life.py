@@ -117,7 +117,8 @@ class Life:
         await core.broker.end_if_idle()
         await core.tools.end_idle()
         await core.history.end_idle()
-        await core.stores.reopen_closed()
+        core.stores.log.retry()
+        await core.catch_up()
 
     async def _note_step_while_away(self, last: Heartbeat | None, this: Heartbeat) -> None:
         """The clock may also have been set while nothing ran; only one boot can tell."""

@@ -1,9 +1,10 @@
 """After an unclean end: finish what a commit line promised, close what never committed.
 
-Only runs written since the last beat before the crash are looked at, so the work is bounded
-by one beat, not by history.
+Only runs written since the life that did not end in order began its first one are looked at
+(`unfinished`), so the work is bounded by one life, not by history.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,9 +15,10 @@ from gnomon.domain.errors import LedgerCorruptError, RecordError, UsageError
 from gnomon.domain.instants import MINUTE, Millis
 from gnomon.domain.records import RunClosed, Spend, Turn
 from gnomon.domain.records_observe import Observation
+from gnomon.ledger.family import LedgerFamily, check_id
 
 SLACK = 5 * MINUTE
-"""Runs touched this long before the last beat are looked at too: beats can be late."""
+"""Files touched this long before are looked at too: clocks are set."""
 
 
 @dataclass(frozen=True)
@@ -27,11 +29,21 @@ class Recovered:
     closed: int = 0
 
 
-async def recover(stores: Stores, turns: Turns, since: Millis | None) -> Recovered:
-    """Bring derived ledgers up to the run-logs. Running it again changes nothing."""
+async def recover(
+    stores: Stores, turns: Turns, since: Millis | None, under_way: Collection[str] = ()
+) -> Recovered:
+    """Bring derived ledgers up to the run-logs. Running it again changes nothing.
+
+    Runs that are `under_way` are left to those who run them. Raises LedgerError when the disk
+    refuses.
+    """
     lines = closed = 0
+    for path in _recent(stores.agent.sessions, since):
+        await _mend(stores, stores.sessions, path)
     for path in _recent(stores.agent.runs, since):
         run = path.name.split(".", 1)[0]
+        if run in under_way or not await _mend(stores, stores.runs, path):
+            continue
         try:
             found = await _recover_run(stores, turns, run)
         except (RecordError, UsageError, LedgerCorruptError) as error:
@@ -41,10 +53,21 @@ async def recover(stores: Stores, turns: Turns, since: Millis | None) -> Recover
         lines, closed = lines + found.lines, closed + found.closed
     if lines or closed:
         stores.journal(
-            f"Recovered after a crash: {lines} derived lines written again, "
+            f"Recovered after a failure: {lines} derived lines written again, "
             f"{closed} unfinished runs closed."
         )
     return Recovered(lines=lines, closed=closed)
+
+
+async def _mend(stores: Stores, family: LedgerFamily, path: Path) -> bool:
+    """Set a torn tail aside; whether the file can be used."""
+    member = path.name.split(".", 1)[0]
+    try:
+        await family.mend(check_id(member, "file"))
+    except (UsageError, LedgerCorruptError) as error:
+        stores.journal(f"{path.name} could not be recovered, and was left as it is: {error}")
+        return False
+    return True
 
 
 async def _recover_run(stores: Stores, turns: Turns, run: str) -> Recovered:

@@ -68,7 +68,11 @@ class ChildServices:
     appended: Callable[[LedgerName, Body, Ack], None]
     speech: Speech
     artifacts: Artifacts
+    begins: Callable[[], None]
+    """Called before a run's first line: from here on a crash leaves something to finish."""
     runs: dict[str, Run] = field(default_factory=dict[str, Run])
+    behind: bool = False
+    """Whether something that follows from a line could not be written."""
     _commits: set[asyncio.Task[Ack]] = field(default_factory=set[asyncio.Task[Ack]])
 
     async def append(
@@ -112,6 +116,7 @@ class ChildServices:
             raise TrustError("A run is opened once.", role=role, run=member)
         run = self.runs[member] = Run()
         try:
+            self.begins()
             ack = await self.stores.append("run", opened, member=member, durable=durable)
         except BaseException:
             del self.runs[member]
@@ -138,7 +143,10 @@ class ChildServices:
 
     async def _commit(self, member: str, line: Turn) -> Ack:
         ack = await self.stores.append("run", line, member=member)
-        await self.turns.derive(member, line, ack.at)
+        try:
+            await self.turns.derive(member, line, ack.at)
+        except GnomonError:
+            self.behind = True  # the turn stands; what follows from it is caught up with
         await self.end_run(member)
         return ack
 
@@ -170,6 +178,7 @@ class ChildServices:
                 closed = RunClosed(reason="resident-ended")
                 await self.stores.append("run", closed, member=member, durable=False)
             except GnomonError as error:
+                self.behind = True
                 self.stores.journal(f"Run {member} could not be closed: {error}")
 
     async def put_state(self, name: str, value: Json) -> None:

@@ -76,8 +76,19 @@ class Stores:
         for file in self.files.values():
             await file.begin_segment()
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether every ledger accepts lines."""
+        return not (
+            self.sessions.has_failed
+            or self.runs.has_failed
+            or any(file.closed_because is not None for file in self.files.values())
+        )
+
     async def reopen_closed(self) -> None:
-        """Try what a failed sync closed again; what verifies accepts lines again."""
+        """Try what a failed sync closed again; what verifies accepts lines again. Lines that
+        had been taken before their sync may be gone by that (`recovery`).
+        """
         self.log.retry()
         for file in self.files.values():
             if file.closed_because is not None:

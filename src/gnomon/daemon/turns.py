@@ -49,10 +49,17 @@ class HandedOut:
 class Turns:
     """The operator's conversations with the resident."""
 
-    def __init__(self, stores: Stores, ids: Ids, ask: AskResident) -> None:
+    def __init__(
+        self,
+        stores: Stores,
+        ids: Ids,
+        ask: AskResident,
+        catch_up: Callable[[], Awaitable[None]],
+    ) -> None:
         self._stores = stores
         self._ids = ids
         self._ask = ask
+        self._catch_up = catch_up
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._handed_out: dict[str, HandedOut] = {}
 
@@ -116,6 +123,7 @@ class Turns:
         """Hand one turn to the resident and give its reply. Cancelling cancels the turn."""
         name = session or self._ids.new("s")
         async with self._locks[name]:
+            await self._catch_up()  # the next turn's number and context count what stands
             if session is None:
                 talk = conversations.conversation(name, ())
             else:

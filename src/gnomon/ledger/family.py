@@ -100,6 +100,16 @@ class LedgerFamily:
         self._written[member] = ledger.durable_head
         return ack
 
+    async def mend(self, member: str) -> None:
+        """Open the file of an id, if there is one: a torn tail is set aside by that."""
+        if member not in self._open and (self._folder / f"{member}.jsonl").exists():
+            await self._opened_anew(member)
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether a failed sync or write has closed one of its files."""
+        return any(ledger.closed_because is not None for ledger in self._open.values())
+
     async def reopen_failed(self) -> None:
         """Reopen and verify each file that a failed sync or write has closed.
 
