@@ -24,6 +24,7 @@ class Connections:
     def __init__(self, limit: int = MAX_CONNECTIONS) -> None:
         self._limit = limit
         self._known: WeakSet[asyncio.BaseTransport] = WeakSet()
+        self._looking = False
 
     def has_shown_proof(self, transport: asyncio.BaseTransport | None) -> None:
         """The connection may stay, however many come after it."""
@@ -32,9 +33,13 @@ class Connections:
 
     def opening(self, server: "web.Server") -> Callable[[], asyncio.BaseProtocol]:
         """What makes the protocol of each new connection of a server."""
+        loop = asyncio.get_running_loop()
 
         def make() -> asyncio.BaseProtocol:
-            self._make_room(server)
+            if not self._looking:
+                # Many are accepted at once, and each is open only a turn of the loop later.
+                self._looking = True
+                loop.call_soon(loop.call_soon, self._make_room, server)
             return server()
 
         return make
@@ -43,8 +48,9 @@ class Connections:
         """Abort the oldest strangers; where all are known, all stay: they are bounded by what
         the operator opens.
         """
+        self._looking = False
         open_ones = server.connections  # the oldest first
-        too_many = len(open_ones) + 1 - self._limit
+        too_many = len(open_ones) - self._limit
         for connection in open_ones if too_many > 0 else ():
             transport = connection.transport
             if transport is None or transport.is_closing() or transport in self._known:
