@@ -1,13 +1,17 @@
 """The home: one record that knows every path. Nothing else joins path pieces."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import platformdirs
 
+from gnomon.domain.errors import UsageError
+
 HOME_FORMAT = 1
 """The version in `home.json`. A newer home is refused, an older one migrated."""
+_AGENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
 def default_home(environ: Mapping[str, str]) -> Path:
@@ -168,3 +172,14 @@ class Home:
 
     def agent(self, agent: str) -> AgentPaths:
         return AgentPaths(agent, self.agents / agent)
+
+    def agent_named(self, agent: str) -> AgentPaths:
+        """By a name that a person gave. Raises UsageError for one that is none: it becomes a
+        folder's.
+        """
+        if not _AGENT.fullmatch(agent):
+            raise UsageError(
+                f"{agent!r} is no name for an agent.",
+                next_step="Use up to 64 letters, digits, - and _, the first a letter or digit.",
+            )
+        return self.agent(agent)

@@ -71,6 +71,14 @@ def test_up_of_a_home_that_is_a_file_says_so(
     assert "is not a folder. Name one with --home" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("verb", ["init", "status"])
+def test_no_agent_is_made_outside_its_folder(tmp_path: Path, verb: str) -> None:
+    ran = run_cli(FakeConnection({}), verb, "--home", str(tmp_path), "--agent", "../x")
+    assert (ran.code, list(tmp_path.iterdir())) == (2, [])
+    assert daemon.main(["--home", str(tmp_path), "--agent", "../x"]) == 2
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_up_takes_the_agent_that_the_environment_names() -> None:
     assert daemon.parser({"GNOMON_AGENT": "ada"}).parse_args([]).agent == "ada"
     assert daemon.parser({"GNOMON_AGENT": "ada"}).parse_args(["--agent", "bo"]).agent == "bo"

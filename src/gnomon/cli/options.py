@@ -93,13 +93,18 @@ def note_options(ctx: typer.Context, home: Path | None, agent: str | None) -> No
 def invocation(
     ctx: typer.Context, home: Path | None, agent: str | None, as_json: bool = False
 ) -> Invocation:
-    """Options after the verb win over those before it, those over the environment."""
+    """Options after the verb win over those before it, those over the environment.
+
+    Raises UsageError for what is no name of an agent.
+    """
     setting: Setting = ctx.obj
     named = home or setting.home
     root = named.expanduser() if named else default_home(setting.environ)
+    at = Home(root.absolute())
+    wanted = agent or setting.agent or setting.environ.get("GNOMON_AGENT") or "main"
     return Invocation(
-        home=Home(root.absolute()),
-        agent=agent or setting.agent or setting.environ.get("GNOMON_AGENT") or "main",
+        home=at,
+        agent=at.agent_named(wanted).agent,
         as_json=as_json,
         output=setting.output,
         connect=setting.connect,

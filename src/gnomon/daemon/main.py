@@ -25,6 +25,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Exit codes: 0 ended in order, 1 could not start, 2 usage."""
     options = parser().parse_args(arguments)
     options.home = (options.home or default_home(os.environ)).expanduser().absolute()
+    try:
+        Home(options.home).agent_named(options.agent)
+    except GnomonError as error:
+        return _say_error(error, as_json=options.json)
     if options.foreground:
         return _foreground(options)
     return _detach(options)
