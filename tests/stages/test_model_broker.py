@@ -568,3 +568,28 @@ async def test_the_beat_ends_an_idle_host_through_the_broker() -> None:
     assert host.idle_asked == [world.clock.boottime()]
     await broker.close()
     assert not broker.model_view().loaded
+
+
+@pytest.mark.parametrize("said", [2**53 - 1, 2**64, -1, -(10**12)])
+async def test_a_count_that_cannot_be_moves_no_budget(said: int) -> None:
+    """A server that says so must not use up the day, nor refill it, nor keep a turn from its
+    ledger.
+    """
+    world = World(ScriptedModel())
+    world.limits = Limits(usd_per_day=1.0, tokens_per_day=10_000, max_duty_cycle=0.1)
+    reply = replace(says("hi", tokens=0), tokens_in=said, tokens_out=said, tokens_cached=said)
+    world.model = ScriptedModel([reply] * 3)
+    broker = world.broker()
+    for _ in range(3):
+        answer = await chat(broker)
+        assert (answer.content, answer.tokens_in, answer.tokens_out) == ("hi", None, None)
+    assert 0 < broker.budget_view().tokens_spent_today < 1_000
+    assert {spend.tokens_cached for spend in world.spends} == {None}
+
+
+async def test_a_models_name_is_no_longer_than_a_name() -> None:
+    """It stands on the spend line, the run's, and every commit line."""
+    world = World(ScriptedModel([replace(says("hi"), model="M" * 3_000_000 + "\n\0")]))
+    assert len((await chat(world.broker())).model) <= 200
+    [spend] = world.spends
+    assert len(spend.model) <= 200

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import msgspec
 
 from gnomon.brokers.model_budget import Limits
-from gnomon.brokers.model_call import Call, OnText, Outcome, spend_of, timeout_of
+from gnomon.brokers.model_call import Call, OnText, Outcome, plausible, spend_of, timeout_of
 from gnomon.brokers.model_gate import BrokerState, ModelGate, Surroundings
 from gnomon.brokers.model_in_force import InForce
 from gnomon.brokers.model_queue import CallQueue
@@ -148,7 +148,7 @@ class ModelBroker:
         began = self._clock.monotonic()
         with self._gate.reserved(call, model):
             try:
-                outcome.reply = await self._bounded(call, model, outcome)
+                outcome.reply = plausible(await self._bounded(call, model, outcome))
             except ModelError as error:
                 outcome.error = error.code
                 self._gate.failed(error)

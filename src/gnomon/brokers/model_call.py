@@ -7,6 +7,7 @@ import msgspec
 
 from gnomon.brokers.model_in_force import InForce
 from gnomon.domain.messages import TIMEOUT_SECONDS, ModelReply, ModelRequest
+from gnomon.domain.plain_text import clean, one_line
 from gnomon.domain.policy import Role
 from gnomon.domain.records import Spend
 
@@ -17,6 +18,13 @@ BYTES_PER_TOKEN = 3
 server does not count, over-estimating keeps the budget's promise."""
 MESSAGE_BYTES = 12
 """What a chat template adds to a message."""
+
+MOST_TOKENS = 100_000_000
+"""Of one call: a hundred times the longest context that is sold. A count beyond it is no count,
+and neither is one below 0: taken as it is, one reply could use up a day's budget or refill it.
+"""
+MODEL_NAME = 200
+"""Characters."""
 
 OnText = Callable[[str], None]
 
@@ -53,6 +61,23 @@ def timeout_of(request: ModelRequest, model: InForce) -> float:
     if request.timeout_seconds >= TIMEOUT_SECONDS:
         return model.timeout_seconds
     return min(request.timeout_seconds, model.timeout_seconds)
+
+
+def plausible(reply: ModelReply) -> ModelReply:
+    """The reply, with counts that cannot be taken for unknown: then they are estimated. The
+    model's name, which stands on every line, is cut to a name's length.
+    """
+    return msgspec.structs.replace(
+        reply,
+        model=one_line(clean(reply.model), MODEL_NAME),
+        tokens_in=_count(reply.tokens_in),
+        tokens_out=_count(reply.tokens_out),
+        tokens_cached=_count(reply.tokens_cached),
+    )
+
+
+def _count(said: int | None) -> int | None:
+    return said if said is not None and 0 <= said <= MOST_TOKENS else None
 
 
 def prompt_tokens(request: ModelRequest) -> int:
