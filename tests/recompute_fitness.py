@@ -1,8 +1,8 @@
 """Recompute every number of a fitness-ledger from raw JSON lines, sharing no code with Gnomon.
 
 `recompute(decisions, engagement, fitness, config)` takes parsed lines and gives a sentence
-for each number that does not hold. It knows homes whose clock was never set; a window that
-says `clock_step` or `ledger_changed` is only checked to measure nothing.
+for each number that does not hold. A window that says `clock_step` or `ledger_changed` is only
+checked to measure nothing.
 Run: `python tests/recompute_fitness.py <kernel folder>`.
 """
 
@@ -28,9 +28,9 @@ def recompute(
     found: list[str] = []
     boundary = 0.0
     firsts: set[str] = set()
-    for line in fitness:
+    for number, line in enumerate(fitness):
         if line["kind"] == "gap":
-            found += gap_faults(decisions, line)
+            found += gap_faults(decisions, line, fitness[number + 1 :])
             continue
         if line["kind"] == "window":
             boundary = seconds(line["window_end"]) + 60
@@ -51,9 +51,12 @@ def recompute(
     return found
 
 
-def gap_faults(decisions: list[Fields], gap: Fields) -> list[str]:
+def gap_faults(decisions: list[Fields], gap: Fields, later: list[Fields]) -> list[str]:
+    """A gap is true if no line lay in it when the window after it was written."""
     start, end = seconds(gap["window_start"]), seconds(gap["window_end"])
-    inside = [each for each in decisions if start <= seconds(each["at"]) < end]
+    cited = [each["inputs"]["decision-ledger"]["seq"] for each in later if each["kind"] == "window"]
+    known = decisions[: cited[0]] if cited else decisions
+    inside = [each for each in known if start <= seconds(each["at"]) < end]
     return [f"the gap from {gap['window_start']} holds decisions"] if inside else []
 
 
@@ -62,7 +65,8 @@ def gap_faults(decisions: list[Fields], gap: Fields) -> list[str]:
 
 def stall(decisions: list[Fields], line: Fields, config: Fields) -> Fields:
     start, end = seconds(line["window_start"]), seconds(line["window_end"])
-    inside = [each for each in decisions if start <= seconds(each["at"]) < end]
+    used = decisions[: line["inputs"]["decision-ledger"]["seq"]]
+    inside = [each for each in used if start <= seconds(each["at"]) < end]
     reflections = [each for each in inside if each["kind"] == "reflection"]
     attempts = [each for each in inside if each["kind"] == "executive-attempt"]
     versions = [each["scaffold_version"] for each in inside if "scaffold_version" in each]
@@ -127,7 +131,8 @@ def alike(one: str, other: str, rule: Fields) -> bool:
 
 
 def engaged(engagement: list[Fields], line: Fields, as_of: float, config: Fields) -> Fields:
-    known = engagement[: line["inputs"]["engagement-ledger"]["seq"]]
+    known, ahead = steadied(engagement[: line["inputs"]["engagement-ledger"]["seq"]])
+    as_of -= ahead
     start, end = seconds(line["window_start"]), seconds(line["window_end"])
     away = absences(known)
     surfaces = [
@@ -160,15 +165,32 @@ def count(surfaces: list[Fields]) -> dict[str, int]:
     return {name: outcomes.count(name) for name in ("acted", "acked", "ignored")}
 
 
+def steadied(lines: list[Fields]) -> tuple[list[Fields], float]:
+    """The lines, each with a time `t` that runs on however the wall was set; and by how much
+    the wall has been set forward since the first.
+    """
+    found: list[Fields] = []
+    ahead, t = 0.0, 0.0
+    for line in lines:
+        if line["kind"] == "clock-stepped":
+            before = seconds(line["wall_before"]) - ahead
+            ahead += line["step_seconds"]
+            t = max(before, seconds(line["at"]) - ahead)
+        else:
+            t = max(t, seconds(line["at"]) - ahead)
+        found.append(line | {"t": t})
+    return found, ahead
+
+
 def absences(lines: list[Fields]) -> list[tuple[float, float, bool]]:
     """(from, to, whether it was down and not asleep), of absences that are over."""
     found: list[tuple[float, float, bool]] = []
     since: tuple[float, str] | None = None
     for line in lines:
         if line["kind"] == "gateway_stopped" and since is None:
-            since = seconds(line["at"]) - (line["gap_seconds"] or 0), line["cause"]
+            since = line["t"] - (line["gap_seconds"] or 0), line["cause"]
         if line["kind"] == "gateway_started" and since is not None:
-            found.append((since[0], seconds(line["at"]), since[1] != "sleep"))
+            found.append((since[0], line["t"], since[1] != "sleep"))
             since = None
     return found
 
@@ -180,7 +202,7 @@ def surface(
     as_of: float,
     config: Fields,
 ) -> Fields:
-    born, horizon = seconds(emitted["at"]), config["horizon_seconds"]
+    born, horizon = emitted["t"], config["horizon_seconds"]
 
     def awake(until: float) -> float:
         gone = sum(max(0.0, min(b, until) - max(a, born)) for a, b, _ in away)
@@ -193,7 +215,7 @@ def surface(
     for line in lines:
         if line["kind"] != "outcome" or line["surface_id"] != emitted["surface_id"]:
             continue
-        if line["source"] not in SYSTEM and past(seconds(line["at"])):
+        if line["source"] not in SYSTEM and past(line["t"]):
             continue
         if RANK[line["outcome"]] > RANK[outcome]:
             outcome = line["outcome"]

@@ -37,12 +37,16 @@ def said(bodies: list[FitnessBody]) -> list[dict[str, Any]]:
     return [json.loads(canonical(body)) for body in bodies]
 
 
-def wild_life(seed: int, *, steps: int = 160, horizon: int = 6 * 3600) -> Story:
+def wild_life(
+    seed: int, *, steps: int = 160, horizon: int = 6 * 3600, sets_clock: bool = False
+) -> Story:
     """A life of some days: reflections, surfaces, answers, stops, crashes, sleep."""
     rng = Random(seed)
     story = Story(config=FitnessConfig(horizon_seconds=horizon))
     story.begin()
     for _ in range(steps):
+        if sets_clock and rng.random() < 0.06:
+            story.step(rng.choice((400, 3600, 50_000, -400, -3600, -20_000)))
         if rng.random() < 0.3:
             live_through_something(story, rng)
         else:
@@ -103,6 +107,23 @@ def test_every_number_recomputes_from_the_lines_by_other_code(seed: int) -> None
     engagement = [plain(line) for line in story.engagement.lines]
     assert len(bodies) > 5
     assert recompute(decisions, engagement, said(bodies), config) == []
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_every_number_recomputes_however_the_clock_is_set(seed: int) -> None:
+    story = wild_life(seed, sets_clock=True)
+    story.tick(40)
+    bodies = story.fitness()
+    config = json.loads(default_text()) | {"horizon_seconds": 6 * 3600}
+    decisions = [plain(line) for line in story.decisions.lines]
+    engagement = [plain(line) for line in story.engagement.lines]
+    assert recompute(decisions, engagement, said(bodies), config) == []
+    tail = FitnessTail()
+    for cut, body in enumerate(bodies):
+        handed = msgspec.convert(msgspec.to_builtins(tail), FitnessTail)
+        if cut % 5 == seed % 5:
+            assert bodies[:cut] + story.fitness(tail=handed) == bodies
+        tail.take(body)
 
 
 def test_the_other_code_finds_a_number_that_is_wrong() -> None:
