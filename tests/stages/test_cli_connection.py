@@ -173,11 +173,15 @@ def test_an_error_leaves_the_connection_usable(home: Home) -> None:
     connection.close()
 
 
-def test_a_wrong_config_is_told_before_anything_is_done(home: Home) -> None:
+def test_a_wrong_config_is_told_to_who_needs_it_and_the_doctor_works(home: Home) -> None:
     home.root.mkdir()
     home.config.write_text("[kernel]\ntick_ms = 5\n")
+    connection = connect(home, "main")
     with pytest.raises(ConfigError, match="line 2"):
-        connect(home, "main")
+        connection.call(asks.STATUS, {})
+    checks = {check.name: check for check in connection.call(asks.DOCTOR, {}).checks}
+    connection.close()
+    assert "line 2" in checks["config"].detail
     assert holder(home.lock) is None
 
 
