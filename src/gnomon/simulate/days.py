@@ -85,34 +85,38 @@ class Days:
         """Until the last day is over. The gateway then runs or not, as it came."""
         await self._start()
         while self._queue and self._queue[0][0] < self.end:
-            at, _, happening = heappop(self._queue)
-            await self._until(at)
-            await self._happen(happening)
-        await self._until(self.end)
+            if await self._until(self._queue[0][0]):
+                await self._happen(heappop(self._queue)[2])
+        while not await self._until(self.end):
+            await self._start()
 
     async def settle(self, seconds: int) -> None:
         """The faults are over; a gateway runs, and has had so much time."""
         self._heal("disk-full")
         self._heal("model-error")
         self.machine.disarm()
-        while self.machine.gateway is None:
+        until = Millis(self.now + seconds * SECOND)
+        while self.machine.gateway is None or not await self._until(until):
             await self._start()
-        await self._until(Millis(self.now + seconds * SECOND))
 
     @property
     def now(self) -> Millis:
         return self.machine.clock.true()
 
-    async def _until(self, at: Millis) -> None:
-        """Let time go by. When the gateway dies meanwhile it is buried then and there."""
-        while (left := (at - self.now) / SECOND) > 0:
-            if self.machine.gateway is None:
-                await asyncio.sleep(left)
-                return
-            try:
-                await self.machine.unless_killed(asyncio.sleep(left))
-            except GatewayDiedError:
-                await self._bury()
+    async def _until(self, at: Millis) -> bool:
+        """Let time go by. When the gateway dies meanwhile it is buried then and there, which
+        makes another happening the next one: false.
+        """
+        left = max(0.0, (at - self.now) / SECOND)
+        if self.machine.gateway is None:
+            await asyncio.sleep(left)
+            return True
+        try:
+            await self.machine.unless_killed(asyncio.sleep(left))
+        except GatewayDiedError:
+            await self._bury()
+            return False
+        return True
 
     async def _happen(self, happening: Happening) -> None:
         try:

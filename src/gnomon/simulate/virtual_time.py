@@ -10,6 +10,14 @@ from typing import Any
 from gnomon.domain.instants import SECOND, Millis
 
 
+RESOLUTION = 1e-7
+"""Seconds by which a timer may fire early. Time does not go on by itself here: whoever then
+finds that it is not due yet, and sleeps again, would do so for ever. So clocks show
+microseconds, which no such early bird can tell.
+"""
+SHOWN_DIGITS = 6
+
+
 class StuckError(RuntimeError):
     """Nothing is ready and no timer is set: the simulated program would wait for ever."""
 
@@ -24,7 +32,7 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
         super().__init__(_JumpingSelector(self))
         # After months the spacing of floats exceeds a nanosecond, the loop's own resolution;
         # a timer that is due would then never be.
-        self._clock_resolution = 1e-6
+        self._clock_resolution = RESOLUTION
 
     def time(self) -> float:
         return self._virtual
@@ -71,10 +79,10 @@ class VirtualClock:
         return Millis(self._start + round((self._loop.time() + self._asleep) * SECOND))
 
     def monotonic(self) -> float:
-        return self._loop.time() - self._booted_awake
+        return round(self._loop.time() - self._booted_awake, SHOWN_DIGITS)
 
     def boottime(self) -> float:
-        return self._loop.time() + self._asleep - self._booted
+        return round(self._loop.time() + self._asleep - self._booted, SHOWN_DIGITS)
 
     @property
     def boot_id(self) -> str:
