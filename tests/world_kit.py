@@ -85,7 +85,7 @@ class Gateway:
     life: Life
     operations: dict[str, Operation]
 
-    async def ask(self, name: str, door: Door | None = CLI, **arguments: Any) -> Any:
+    async def ask(self, name: str, /, door: Door | None = CLI, **arguments: Any) -> Any:
         operation = self.operations[name]
         given = arguments_of_fields(operation, arguments)
         if door is None:

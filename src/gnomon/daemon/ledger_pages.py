@@ -38,8 +38,8 @@ def ledger_pages(stores: Stores) -> tuple[Operation, ...]:
     )
 
 
-def page(ledger: Ledger, after: int, limit: int) -> LedgerPage:
-    """Lines with `seq` above `after`, at most `limit` of them or about 1 MiB."""
+def page(ledger: Ledger, after: int, limit: int, most_bytes: int = PAGE_BYTES) -> LedgerPage:
+    """Lines with `seq` above `after`, at most `limit` of them or about `most_bytes`."""
     head = ledger.head
     lines: list[Fields] = []
     size = 0
@@ -49,7 +49,7 @@ def page(ledger: Ledger, after: int, limit: int) -> LedgerPage:
         for line in islice(ledger.read(after_seq=after, until=head), limit):
             lines.append(_shown(line))
             size += len(msgspec.json.encode(lines[-1]))
-            if size > PAGE_BYTES:
+            if size > most_bytes:
                 break
     last = after + len(lines)
     return LedgerPage(
