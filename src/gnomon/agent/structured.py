@@ -5,6 +5,7 @@ The schema goes with the request (the embedded host turns it into a grammar, ser
 fit is never half-used: one retry that tells the model the error, then InvalidOutputError.
 """
 
+from functools import cache
 from typing import TypeVar, cast
 
 import msgspec
@@ -42,8 +43,11 @@ async def ask(
     return decode(second, type_), _together(first, second)
 
 
+@cache
 def schema_of(type_: type[object]) -> Fields:
-    """The JSON Schema of a struct, with its parts in `$defs`."""
+    """The JSON Schema of a struct, with its parts in `$defs`. Made once a type, since a
+    reflection asks for it at every tick; nobody changes it.
+    """
     return cast(Fields, msgspec.json.schema(type_))
 
 

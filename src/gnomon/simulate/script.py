@@ -32,7 +32,7 @@ SUBJECTS = (
     "the memory leak of the worker",
 )
 DEEDS = ("Look at", "Decide about", "Finish", "Ask for a review of")
-ACTIONS = ("rest",) * 16 + ("observe", "research", "plan", "create")
+ACTIONS = ("rest",) * 40 + ("observe", "research", "plan", "create")
 """Most reflections ask for nothing."""
 SOURCES: tuple[ItemSource, ...] = ("operator", "continuity", "background", "concern")
 WEIGHTS = (2, 10, 6, 1)

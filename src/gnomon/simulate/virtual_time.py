@@ -9,7 +9,6 @@ from typing import Any
 
 from gnomon.domain.instants import SECOND, Millis
 
-
 RESOLUTION = 1e-7
 """Seconds by which a timer may fire early. Time does not go on by itself here: whoever then
 finds that it is not due yet, and sleeps again, would do so for ever. So clocks show

@@ -5,11 +5,12 @@ and the person. What is real: everything else.
 """
 
 import asyncio
+import os
+import shutil
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -35,6 +36,8 @@ from gnomon.testing.crash import Killed
 
 START = parse_iso("2026-03-02T06:00:00Z")
 """A Monday morning."""
+MEMORY = Path("/dev/shm")  # noqa: S108 - a folder of our own is made in it
+"""The simulator's own disk, where there is one: nothing of it has to outlive the process."""
 CONFIG = '[kernel]\nmode = "full"\n'
 SETTLING_SECONDS = 300
 """After the last day: time for what a last fault left to be put right."""
@@ -56,14 +59,14 @@ def simulate(plan: Plan) -> Simulated:
     if plan.keep is not None and plan.keep.exists() and any(plan.keep.iterdir()):
         raise UsageError(f"{plan.keep} is not empty.", next_step="Name a new folder with --keep.")
     began = time.perf_counter()
-    with ExitStack() as stack:
-        folder = plan.keep or Path(
-            stack.enter_context(tempfile.TemporaryDirectory(prefix="gnomon-simulated-"))
-        )
+    in_memory = MEMORY if os.access(MEMORY, os.W_OK) else None
+    with tempfile.TemporaryDirectory(prefix="gnomon-simulated-", dir=in_memory) as folder:
         with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
             loop = runner.get_loop()
             assert isinstance(loop, VirtualTimeLoop)
-            lived = runner.run(_World(plan, Home(folder.absolute()), loop).live())
+            lived = runner.run(_World(plan, Home(Path(folder)), loop).live())
+        if plan.keep is not None:
+            shutil.copytree(folder, plan.keep, dirs_exist_ok=True)
         return msgspec.structs.replace(lived, seconds=round(time.perf_counter() - began, 3))
 
 
@@ -84,7 +87,6 @@ class _World:
 
     async def live(self) -> Simulated:
         plan, machine = self._plan, self._machine
-        self._home.root.mkdir(parents=True, exist_ok=True)
         self._home.config.write_text(CONFIG)
         ensure_home(self._home, self._home.agent(AGENT), simulated=True)
         end = Millis(START + plan.days * DAY)
@@ -157,5 +159,5 @@ class _World:
             faults=dict(sorted(self._story.faults.items())),
             violations=tuple(self._checks.violations),
             seconds=0.0,
-            home=None if self._plan.keep is None else str(self._home.root),
+            home=None if self._plan.keep is None else str(self._plan.keep.absolute()),
         )
