@@ -6,7 +6,6 @@ stay the text that they were.
 """
 
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any, cast
 
 from gnomon.domain.errors import GnomonError
@@ -55,9 +54,11 @@ def unwrapped(text: str) -> str:
 
 
 def _object(text: str) -> Fields:
-    yaml: Any = import_module("yaml")  # not needed by who makes no artifacts
+    import yaml  # not needed by who makes no artifacts
+
     try:
-        node: Any = yaml.compose(text, Loader=_loader())
+        compose = cast("Any", yaml.compose)  # pyright: ignore[reportUnknownMemberType]
+        node: Any = compose(text, Loader=_loader())
         value: Any = _value(node, 0, [MAX_VALUES])
     except yaml.YAMLError as error:
         raise fault(" ".join(str(error).split())) from error
