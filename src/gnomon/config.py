@@ -31,7 +31,12 @@ class KernelConfig(Section, frozen=True):
     """The resident: `tick_ms` 120000 by default (seed 1, phase 1), floor 1000."""
 
     tick_ms: Annotated[
-        int, Meta(ge=1_000, description="Milliseconds between two ticks; at least 1000.")
+        int,
+        Meta(
+            ge=1_000,
+            le=31 * 86_400_000,
+            description="Milliseconds between two ticks; from a second to 31 days.",
+        ),
     ] = 120_000
     mode: Annotated[
         Mode, Meta(description="off, shadow (thinks only), soft (speaks) or full (acts).")
@@ -246,7 +251,7 @@ def expectation(hint: object) -> str:
 def _bounds(kind: "msgspec.inspect.IntType | msgspec.inspect.FloatType") -> str:
     low, high = kind.ge, kind.le
     if low is not None and high is not None:
-        return f" from {low:g} to {high:g}"
+        return f" from {low:.10g} to {high:.10g}"
     if low is not None:
         return f" of at least {low:g}"
     return f" above {kind.gt:g}" + (f", at most {high:g}" if high is not None else "")

@@ -12,7 +12,8 @@ from gnomon.daemon.create import ensure_root
 from gnomon.daemon.life import Life
 from gnomon.daemon.operations import table
 from gnomon.daemon.platform import Platform
-from gnomon.gateway.authority import Authority, digest
+from gnomon.domain.errors import HomeError
+from gnomon.gateway.authority import Authority, digest, is_token
 from gnomon.gateway.listen import Listener, listen
 from gnomon.gateway.operation import Operation
 from gnomon.gateway.wiring import Wiring
@@ -84,8 +85,19 @@ async def _live(
 
 
 def _authority(core: Core) -> Authority:
-    """Browsers that were let in stay in across restarts; only hashes are kept."""
-    token = core.home.operator_token.read_text(encoding="ascii").strip()
+    """Browsers that were let in stay in across restarts; only hashes are kept.
+
+    Raises HomeError when the operator's token could be guessed: an empty file, which a power
+    cut or a full disk may leave, would let everybody in.
+    """
+    file = core.home.operator_token
+    token = file.read_text(encoding="ascii", errors="replace").strip()
+    if not is_token(token):
+        raise HomeError(
+            f"{file} holds no token.",
+            next_step="Move it away; the next start makes a new one.",
+            file=str(file),
+        )
     return Authority(
         operator_sha256=digest(token),
         keep=core.memo.keep_browsers,

@@ -37,11 +37,20 @@ processor, not for the odds."""
 
 LOCAL_NAMES = ("127.0.0.1", "localhost", "[::1]")
 TOKEN_BYTES = 32
+TOKEN_LETTERS = 43
+"""Of 32 bytes in base64, which is what `new_token` writes."""
 
 
 def new_token() -> str:
     """256 random bits as text, for the operator's file, a link or a session."""
     return secrets.token_urlsafe(TOKEN_BYTES)
+
+
+def is_token(text: str) -> bool:
+    """Whether a text has the length and the letters of a token."""
+    return len(text) >= TOKEN_LETTERS and all(
+        letter.isascii() and (letter.isalnum() or letter in "-_") for letter in text
+    )
 
 
 def digest(secret: str) -> str:
