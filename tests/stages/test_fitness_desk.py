@@ -90,6 +90,22 @@ def test_an_answer_changes_the_pooled_number_at_once_and_the_window_later(tmp_pa
     lived(tmp_path, work)
 
 
+def test_the_week_before_is_what_the_week_is_compared_with(tmp_path: Path):
+    async def work(world: World, gateway: Gateway) -> None:
+        del world
+        for title in ("one", "two", "three"):
+            await gateway.ask("inbox.dismiss", surface_id=await gateway.emit(title))
+        await asyncio.sleep(8 * 86_400)
+        for title in ("four", "five", "six"):
+            await gateway.ask("inbox.use", surface_id=await gateway.emit(title))
+        fitness = await gateway.ask("fitness.show")
+        assert (fitness.pooled[0].acted, fitness.pooled[0].acked) == (3, 0)
+        assert (fitness.before.acted, fitness.before.acked, fitness.before.rate) == (0, 3, 0)
+        assert fitness.pooled[1].rate == 0.5
+
+    lived(tmp_path, work)
+
+
 def test_another_time_is_taken_in_a_simulated_home_alone(tmp_path: Path):
     async def work(world: World, gateway: Gateway) -> None:
         await asyncio.sleep(1830)

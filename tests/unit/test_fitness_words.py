@@ -5,7 +5,7 @@ import pytest
 
 from gnomon.domain.instants import HOUR, MINUTE, Millis, iso
 from gnomon.domain.records_referee import EngagementCounts
-from gnomon.domain.views_referee import EngagementTrend, Forecast, Pooled
+from gnomon.domain.views_referee import Forecast, Pooled
 from gnomon.gateway.dashboard import fitness_words as words
 from gnomon.gateway.dashboard.labels import read_labels
 from gnomon.gateway.dashboard.wording import Sentence, gist, pretty
@@ -60,36 +60,36 @@ def test_shares_and_values_are_rounded_half_up():
 # --- is it learning? -----------------------------------------------------------------------------
 
 
-def learning(rate: float, before: float | None, interval: tuple[float, float] | None) -> str:
+Interval = tuple[float, float] | None
+
+
+def learning(now: float | None, of_now: Interval, then: float | None, of_then: Interval) -> str:
     fitness = a_fitness()
-    week = msgspec.structs.replace(fitness.pooled[0], rate=rate, interval=interval)
-    rates = (*([None] * 20), before, *([0.5] * 6), rate)
-    trend = EngagementTrend(days=7, ends=fitness.trends[0].ends, rates=rates)
-    found = words.verdict(msgspec.structs.replace(fitness, pooled=(week,), trends=(trend,)))
+    week = msgspec.structs.replace(fitness.pooled[0], rate=now, interval=of_now)
+    before = msgspec.structs.replace(fitness.before, rate=then, interval=of_then)
+    found = words.verdict(msgspec.structs.replace(fitness, pooled=(week,), before=before))
     assert found.light == "grey", "nothing is judged yet, so nothing is green or red"
     assert said(found.answer).startswith("Not yet")
     assert found.reason is not None
     return said(found.reason)
 
 
-def test_a_difference_within_the_interval_is_called_chance():
-    assert "no more than chance" in learning(0.64, 0.55, (0.43, 0.8))
+def test_a_difference_that_the_intervals_allow_is_called_chance():
+    assert "no more than chance" in learning(0.64, (0.43, 0.8), 0.55, (0.35, 0.73))
+    few = learning(0.59, (0.41, 0.74), 0.8, (0.38, 0.96))
+    assert "no more than chance" in few, "five items of a first day are no week"
+    assert "no more than chance" in learning(0.6, None, 0.5, None)
 
 
-def test_a_difference_beyond_it_is_said_either_way():
-    assert learning(0.64, 0.2, (0.43, 0.8)).startswith("You used more")
-    assert learning(0.3, 0.9, (0.2, 0.5)).startswith("You used less")
+def test_a_difference_beyond_them_is_said_either_way():
+    assert learning(0.9, (0.8, 0.97), 0.4, (0.3, 0.5)).startswith("You used more")
+    assert learning(0.2, (0.1, 0.3), 0.9, (0.8, 0.97)).startswith("You used less")
 
 
 def test_without_two_weeks_no_trend_is_said():
-    assert "two weeks" in learning(0.64, None, (0.43, 0.8))
-    assert "two weeks" in learning(0.64, 0.5, None)
-    short = msgspec.structs.replace(a_fitness(), trends=())
-    assert words.verdict(short).reason == Sentence("fitness.no-trend-yet")
-    few = msgspec.structs.replace(
-        a_fitness(), trends=(EngagementTrend(days=7, ends=(), rates=(0.5,)),)
-    )
-    assert words.verdict(few).reason == Sentence("fitness.no-trend-yet")
+    assert "two weeks" in learning(0.64, (0.43, 0.8), None, None)
+    assert "two weeks" in learning(None, None, 0.5, (0.4, 0.6))
+    assert words.verdict(a_fitness(pooled=())).reason == Sentence("fitness.no-trend-yet")
 
 
 def test_the_forecast_says_how_long_a_difference_takes():

@@ -40,7 +40,14 @@ from gnomon.domain.views_referee import (
 )
 from gnomon.gateway.operation import Nothing, Operation, Progress
 from gnomon.referee.config import Loaded
-from gnomon.referee.pooled import forecast, judged_within, pools, pools_by_version
+from gnomon.referee.engagement import Engagement, Surface
+from gnomon.referee.pooled import (
+    forecast,
+    judged_within,
+    pooled,
+    pools,
+    pools_by_version,
+)
 from gnomon.referee.retune import retune
 from gnomon.referee.writing import WRITER_MODULE, CitedLedger, FitnessWriting, WriterChild
 from gnomon.trust.jail import Grants
@@ -129,19 +136,20 @@ class FitnessDesk:
         windows = [each for each in found.windows if each.start < now]
         least = self._loaded.config.M_min
         state = self._book.state()
-        pooled = [pooled_view(pool, least) for pool in pools(state, now)]
+        pooled_views = [pooled_view(pool, least) for pool in pools(state, now)]
         return Fitness(
             now=iso(now),
             windows=shown(windows, since),
             gaps=tuple(gap for gap in found.gaps if parse_iso(gap.window_end) > since),
-            pooled=tuple(pooled),
+            pooled=tuple(pooled_views),
+            before=pooled_view(pooled(_the_week_before(state, now), WINDOWS_DAYS), least),
             versions=tuple(
                 version_view(version, pool, least)
                 for version, pool in pools_by_version(state, now).items()
             ),
-            forecast=self._forecast(pooled[-1], now),
+            forecast=self._forecast(pooled_views[-1], now),
             stall=stall_trend(windows, now),
-            trends=tuple(engagement_trend(windows, now, each.days, least) for each in pooled),
+            trends=tuple(engagement_trend(windows, now, each.days, least) for each in pooled_views),
             rules=self._rules(),
         )
 
@@ -224,6 +232,13 @@ class FitnessDesk:
             concern_weight=config.weights.concern,
             config_sha256=self._loaded.sha256,
         )
+
+
+def _the_week_before(state: Engagement, now: Millis) -> list[Surface]:
+    """What was brought from 14 to 7 days ago."""
+    later = {each.surface_id for each in judged_within(state, now, WINDOWS_DAYS)}
+    both = judged_within(state, now, 2 * WINDOWS_DAYS)
+    return [each for each in both if each.surface_id not in later]
 
 
 def fitness_rows(desk: FitnessDesk) -> tuple[Operation, ...]:

@@ -172,6 +172,8 @@ class Fitness(View, frozen=True):
     windows: tuple[FitnessWindow, ...]
     gaps: tuple[FitnessGap, ...]
     pooled: tuple[Pooled, ...]
+    before: Pooled
+    """The 7 days before the last 7: what they are compared with."""
     versions: tuple[PooledVersion, ...]
     forecast: Forecast
     stall: StallTrend

@@ -304,6 +304,16 @@ def a_fitness(counts: EngagementCounts | None = None, open_: int = 4, **changed:
                 open=open_,
             ),
         ),
+        before=Pooled(
+            days=7,
+            acted=12,
+            acked=4,
+            ignored=6,
+            rate=0.545455,
+            interval=(0.347, 0.731),
+            unavailable=1,
+            open=0,
+        ),
         versions=(
             PooledVersion(
                 scaffold_version=OLDER,

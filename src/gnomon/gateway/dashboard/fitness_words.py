@@ -24,6 +24,7 @@ from gnomon.domain.views_referee import (
 from gnomon.gateway.dashboard.wording import Sentence, number
 
 Light = Literal["grey", "green", "yellow", "red"]
+Interval = tuple[float, float] | None
 WEEK_DAYS = 7
 LINES_SHOWN = 500
 """As many lines as one page of a ledger has."""
@@ -112,23 +113,24 @@ def _too_early(pooled: Pooled, settled: int, least: int) -> Sentence:
 
 def verdict(fitness: Fitness) -> Verdict:
     """Before changes are judged there is one honest colour: it measures, and does not learn.
-    The week is compared with the one before, and a difference within both intervals is chance.
+    The week is compared with the one before; where their intervals overlap it is chance.
     """
-    pooled, trend = pooled_of(fitness, WEEK_DAYS), trend_of(fitness, WEEK_DAYS)
+    pooled, before = pooled_of(fitness, WEEK_DAYS), fitness.before
     answer = Sentence("fitness.not-learning-yet")
-    if pooled is None or pooled.rate is None or pooled.interval is None or trend is None:
+    if pooled is None or pooled.rate is None or before.rate is None:
         return Verdict("grey", answer, Sentence("fitness.no-trend-yet"))
-    before = trend.rates[-1 - WEEK_DAYS] if len(trend.rates) > WEEK_DAYS else None
-    if before is None:
-        return Verdict("grey", answer, Sentence("fitness.no-trend-yet"))
-    low, high = pooled.interval
-    now, then = percent(pooled.rate), percent(before)
-    facts = {"now": now, "before": then}
-    if low <= before <= high:
+    facts = {"now": percent(pooled.rate), "before": percent(before.rate)}
+    if _overlap(pooled.interval, before.interval):
         return Verdict("grey", answer, Sentence("fitness.within-chance", facts))
-    if pooled.rate > before:
+    if pooled.rate > before.rate:
         return Verdict("grey", answer, Sentence("fitness.better", facts))
     return Verdict("grey", answer, Sentence("fitness.worse", facts))
+
+
+def _overlap(one: Interval, other: Interval) -> bool:
+    if one is None or other is None:
+        return True
+    return one[0] <= other[1] and other[0] <= one[1]
 
 
 def forecast(said: Forecast) -> Sentence | None:
