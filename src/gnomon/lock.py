@@ -24,10 +24,11 @@ _WAITS = (0.005, 0.02)
 
 
 class Holder(msgspec.Struct, frozen=True, kw_only=True):
-    """What the lock's file says. `url` is null until the gateway listens."""
+    """What the lock's file says. `url` and `agent` are null until the gateway listens."""
 
     pid: int
     url: str | None = None
+    agent: str | None = None
 
 
 class HomeLock:
@@ -78,9 +79,9 @@ class HomeLock:
             return False
         return (mine.st_dev, mine.st_ino) == (named.st_dev, named.st_ino)
 
-    def tell(self, *, pid: int, url: str | None) -> None:
+    def tell(self, *, pid: int, url: str | None, agent: str | None = None) -> None:
         """Write who holds it."""
-        text = msgspec.json.encode(Holder(pid=pid, url=url)) + b"\n"
+        text = msgspec.json.encode(Holder(pid=pid, url=url, agent=agent)) + b"\n"
         os.ftruncate(self._fd, 0)
         os.pwrite(self._fd, text, 0)
 

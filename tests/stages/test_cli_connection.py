@@ -142,6 +142,18 @@ def test_the_lock_names_the_gateway_that_answers(home: Home) -> None:
     assert not answers(gateway.url)
 
 
+def test_a_gateway_does_not_answer_for_another_agent_in_silence(home: Home) -> None:
+    home.root.mkdir()
+    home.operator_token.write_text("secret")
+    with serving(Gateway()) as gateway:
+        lock = HomeLock.acquire(home.lock, pid=1)
+        lock.tell(pid=1, url=gateway.url, agent="main")
+        with pytest.raises(UsageError, match="'main', not 'other'"):
+            connect(home, "other")
+        connect(home, "main").close()
+        lock.release()
+
+
 def test_a_home_that_is_kept_without_a_listener_is_given_up_in_time(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:

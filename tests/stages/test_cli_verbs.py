@@ -416,6 +416,16 @@ def test_import_counts_names_what_was_bad_and_says_what_is_new() -> None:
     ]
 
 
+def test_what_could_not_be_opened_is_no_empty_file_and_ends_with_a_fault() -> None:
+    closed = msgspec.structs.replace(
+        NOT_ONE, file="/logs/secret", note="unreadable: permission denied"
+    )
+    ran = run_cli(gnomon(history_import=[ROW, closed]), "import", "/")
+    assert ran.code == 1
+    assert "/logs/secret: unreadable: permission denied" in ran.out
+    assert "held no transcript" not in ran.out
+
+
 def test_a_long_import_is_summed_up() -> None:
     out = run_cli(gnomon(history_import=[ROW] * 12), "import", "/").out
     assert "and 2 more files" in out

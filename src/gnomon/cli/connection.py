@@ -9,10 +9,10 @@ from typing import Protocol, TypeVar
 from urllib.parse import urlsplit
 
 from gnomon.cli.asks import Ask
-from gnomon.domain.errors import HomeLockedError
+from gnomon.domain.errors import HomeLockedError, UsageError
 from gnomon.domain.json_value import Fields
 from gnomon.home import Home
-from gnomon.lock import holder
+from gnomon.lock import Holder, holder
 
 R = TypeVar("R")
 OnPart = Callable[[Fields], None]
@@ -64,6 +64,7 @@ def connect(home: Home, agent: str) -> Connection:
     while True:
         held = holder(home.lock)
         if held is not None and held.url and answers(held.url):
+            _check_agent(held, agent)
             from gnomon.cli.http_connection import HttpConnection
 
             return HttpConnection(held.url, home.operator_token)
@@ -82,3 +83,13 @@ def connect(home: Home, agent: str) -> Connection:
             local.close()
             raise
         return local
+
+
+def _check_agent(held: Holder, agent: str) -> None:
+    """A gateway runs one agent; it must not answer for another in silence."""
+    if held.agent is not None and held.agent != agent:
+        raise UsageError(
+            f"The Gnomon that runs this home runs the agent {held.agent!r}, not {agent!r}.",
+            next_step=f"Ask it with --agent {held.agent}, or stop it first: `gnomon down`.",
+            agent=held.agent,
+        )

@@ -8,11 +8,10 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from gnomon.cli.exit_codes import DONE, FAULT, INTERRUPTED, NEEDS_OPERATOR, USAGE
+
 if TYPE_CHECKING:
     from gnomon.cli.options import Setting
-
-DONE, FAULT, USAGE, NEEDS_OPERATOR, INTERRUPTED = 0, 1, 2, 3, 130
-"""Exit codes (page 8); 130 is the shell's own for Ctrl-C."""
 
 WITH_VALUE = ("--home", "--agent")
 

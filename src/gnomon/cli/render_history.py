@@ -32,13 +32,20 @@ def import_lines(rows: Sequence[views.ImportRow], *, dry_run: bool) -> list[Line
     if len(read) > SHOWN:
         lines.append(Line(f"and {plural(len(read) - SHOWN, 'more file')}", "faint"))
     lines += [line for row in rows for line in _bad_lines(row)]
-    unread = len(rows) - len(read)
+    closed = unreadable(rows)
+    lines += [Line(f"{row.file}: {row.note}", "bad") for row in closed]
+    unread = len(rows) - len(read) - len(closed)
     if unread:
         lines.append(Line(f"{plural(unread, 'file')} held no transcript.", "faint"))
     new = sum(row.new_observations for row in rows)
     verb = "would be new" if dry_run else "new"
     ending = f"{plural(len(read), 'transcript')} read, {plural(new, 'turn')} {verb}."
     return [*lines, Line(ending, "good"), Line("See: gnomon report", "faint")]
+
+
+def unreadable(rows: Sequence[views.ImportRow]) -> list[views.ImportRow]:
+    """What could not be read at all, which is not the same as empty (its note says why)."""
+    return [row for row in rows if row.note is not None and row.note.startswith("unreadable")]
 
 
 def _bad_lines(row: views.ImportRow) -> list[Line]:

@@ -5,11 +5,10 @@ from typing import Annotated
 import typer
 
 from gnomon.cli import asks
+from gnomon.cli.exit_codes import FAULT
 from gnomon.cli.line import Line
 from gnomon.cli.options import AgentOption, HomeOption, JsonOption, invocation
 from gnomon.cli.render import diagnosis_lines, verification_lines
-
-FOUND_A_FAULT = 1
 
 
 def register(app: typer.Typer) -> None:
@@ -32,7 +31,7 @@ def doctor(
     found = asked.ask(asks.DOCTOR)
     asked.show(found, diagnosis_lines(found))
     if any(check.level == "error" for check in found.checks):
-        raise typer.Exit(FOUND_A_FAULT)
+        raise typer.Exit(FAULT)
 
 
 def verify(
@@ -49,7 +48,7 @@ def verify(
     found = asked.ask(asks.VERIFY)
     asked.show(found, verification_lines(found))
     if not found.ok:
-        raise typer.Exit(FOUND_A_FAULT)
+        raise typer.Exit(FAULT)
 
 
 def journal(

@@ -7,9 +7,16 @@ import typer
 
 from gnomon.cli import asks
 from gnomon.cli.durations import is_duration, parse_duration
+from gnomon.cli.exit_codes import FAULT
 from gnomon.cli.options import AgentOption, HomeOption, JsonOption, invocation
 from gnomon.cli.progress import Progress
-from gnomon.cli.render_history import import_lines, report_lines, shareable, shareable_lines
+from gnomon.cli.render_history import (
+    import_lines,
+    report_lines,
+    shareable,
+    shareable_lines,
+    unreadable,
+)
 from gnomon.clock import SystemClock
 from gnomon.domain.errors import UsageError
 from gnomon.domain.instants import SECOND, Millis, iso
@@ -41,6 +48,8 @@ def import_(
 ) -> None:
     """Read other agents' transcripts. Nothing leaves this machine; doing it twice adds nothing.
 
+    Exit code 1 when something could not be opened; bad lines are counted and do not matter.
+
     Examples: `gnomon import --from claude-code` · `gnomon import ~/logs session.jsonl`
     """
     asked = invocation(ctx, home, agent, as_json)
@@ -48,6 +57,8 @@ def import_(
     with Progress(asked.output, "Reading") as progress:
         rows = asked.ask(asks.HISTORY_IMPORT, arguments, progress.part)
     asked.show(rows, import_lines(rows, dry_run=dry_run))
+    if unreadable(rows):
+        raise typer.Exit(FAULT)
 
 
 def import_arguments(paths: list[Path], source: str | None, *, dry_run: bool) -> Fields:

@@ -7,11 +7,10 @@ from typing import Annotated
 
 import typer
 
+from gnomon.cli.exit_codes import FAULT
 from gnomon.cli.line import Line
 from gnomon.cli.options import AgentOption, HomeOption, JsonOption, invocation
 from gnomon.domain.views import Simulated
-
-FOUND_A_FAULT = 1
 
 
 class Operator(StrEnum):
@@ -64,7 +63,7 @@ def simulate(  # noqa: PLR0913, PLR0917 - each is an option
     lived = live(Plan(days=days, seed=seed, keep=keep, operator=operator.value, faults=faults))
     asked.show(lived, list(lines_of(lived)))
     if lived.violations:
-        raise typer.Exit(FOUND_A_FAULT)
+        raise typer.Exit(FAULT)
 
 
 def lines_of(lived: Simulated) -> Iterator[Line]:

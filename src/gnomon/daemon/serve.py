@@ -68,7 +68,7 @@ async def _live(
     operations.update(table(core, Acts(core, running)))
     await life.begin()
     try:
-        lock.tell(pid=os.getpid(), url=listener.url)
+        lock.tell(pid=os.getpid(), url=listener.url, agent=core.agent.agent)
         link = running.login_link(core.platform.clock.wall())
         ready(
             {
