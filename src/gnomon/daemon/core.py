@@ -231,7 +231,10 @@ class Core:
         await self.book.resume()
 
     def say_status(self) -> None:
-        self.stream.publish("status", {"ticks": self.tallies.decisions.ticks})
+        """Something of the status is another. What, each page asks itself: nothing is read
+        from the disk at every tick for pages that are not open.
+        """
+        self.stream.publish("status", {})
 
     def _may_speak(self) -> bool:
         """What rests on no model is told whichever model there is, in a mode that speaks."""

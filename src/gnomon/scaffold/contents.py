@@ -44,10 +44,8 @@ Found = bytes | Unreadable
 
 def belongs(path: str) -> bool:
     """Whether a path is part of the scaffold: not hidden, not left by an editor."""
-    parts = PurePosixPath(path).parts
-    return bool(parts) and not any(
-        part.startswith((".", "#")) or part.endswith("~") for part in parts
-    )
+    parts = [part for part in path.split("/") if part]
+    return bool(parts) and not any(part[0] in ".#" or part[-1] == "~" for part in parts)
 
 
 def check_name(path: str) -> None:

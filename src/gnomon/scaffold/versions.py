@@ -12,6 +12,7 @@ does the whole step again.
 """
 
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 
 import msgspec
@@ -47,6 +48,12 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     @property
     def texts(self) -> dict[str, str]:
         return dict(self.files)
+
+
+@lru_cache(maxsize=4)
+def _version_of(seen: Seen) -> str:
+    """Hashed once for each set of files that comes into force, not at every look."""
+    return version_name(seen.activation, seen.texts)
 
 
 class ScaffoldState(msgspec.Struct, frozen=True, kw_only=True):
@@ -216,7 +223,7 @@ class Scaffold:
         news = tuple(problem for problem in problems if problem not in self._reported)
         self._reported = problems
         return ScaffoldState(
-            version=version_name(seen.activation, seen.texts),
+            version=_version_of(seen),
             files=seen.texts,
             changed=changed,
             problems=problems,
