@@ -80,3 +80,13 @@ def test_a_copy_is_simulated_and_gone_afterwards(tmp_path: Path):
 def test_what_is_no_home_is_not_copied(tmp_path: Path):
     with pytest.raises(HomeError, match="no home"), copied(Home(tmp_path / "nothing")):
         pass
+
+
+def test_the_verb_works_on_the_copy_and_not_on_the_home(tmp_path: Path):
+    home = a_home(tmp_path)
+    connection = FakeConnection({"fitness.show": a_fitness()})
+    ran = run_cli(connection, "--home", str(home.root), "fitness", "--copy")
+    assert ran.code == 0
+    assert ran.home is not None
+    assert ran.home.root != home.root
+    assert connection.closed == 1

@@ -88,6 +88,12 @@ async def test_the_table_of_operations_is_served_with_their_arguments(served: Se
     assert "text" in json.dumps(rows["chat.turn"]["arguments"])
 
 
+async def test_the_openapi_document_is_served_beside_the_operations(served: Served):
+    status, document = await served.get("/api/openapi.json")
+    assert (status, document["openapi"]) == (200, "3.1.0")
+    assert "/api/chat.turn" in document["paths"]
+
+
 @pytest.mark.parametrize(
     ("path", "body", "status", "code"),
     [
