@@ -120,12 +120,7 @@ class ModelGate:
 
     def _check_breaker(self, call: Call) -> None:
         now = self.now()
-        stand = model_breaker.stand(
-            self._breaker,
-            now.boot,
-            foreground=not call.background,
-            operator_present=self._around.operator_present(),
-        )
+        stand = self._stand(now, foreground=not call.background)
         if stand == "closed" or (stand == "trial" and not self._trial_running):
             return
         raise BreakerOpenError(
@@ -134,6 +129,14 @@ class ModelGate:
             next_step=self._breaker.next_step,
             until=self._open_until(now),
             failures=self._breaker.failures,
+        )
+
+    def _stand(self, now: Now, *, foreground: bool) -> model_breaker.Stand:
+        return model_breaker.stand(
+            self._breaker,
+            now.boot,
+            foreground=foreground,
+            operator_present=self._around.operator_present(),
         )
 
     def _check_budget(self, call: Call, model: InForce) -> None:
@@ -224,8 +227,11 @@ class ModelGate:
         )
 
     def _open_until(self, now: Now) -> str | None:
+        """Null only while calls are free to be made: a back-off that is over, but waits for an
+        operator before its trial, still shows when it was over.
+        """
         until = self._breaker.open_until
-        if until is None or until <= now.boot:
+        if until is None or self._stand(now, foreground=False) == "closed":
             return None
         return iso(Millis(now.wall + round((until - now.boot) * 1000)))
 

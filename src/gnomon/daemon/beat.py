@@ -73,6 +73,7 @@ async def run(
         scheduled(schedule)
         wake_at = min(schedule.heartbeat_at, schedule.tick_at)
         await asyncio.sleep(max(0.0, wake_at - monotonic()))
-        things, schedule = due(schedule, monotonic(), tick_seconds())
+        # A timer may fire within its clock's resolution before its time: then it is that time.
+        things, schedule = due(schedule, max(monotonic(), wake_at), tick_seconds())
         if things:
             await act(things)
