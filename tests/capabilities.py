@@ -64,6 +64,7 @@ CAPABILITIES: dict[str, Capability] = {
     "chromium": Capability(lambda: chromium() is not None, "apt-get install chromium"),
     "strace": Capability(_program("strace"), "apt-get install strace"),
     "bwrap": Capability(_program("bwrap"), "apt-get install bubblewrap"),
+    "tmux": Capability(_program("tmux"), "apt-get install tmux"),
     "git": Capability(_program("git"), "apt-get install git"),
     "openssl": Capability(_program("openssl"), "apt-get install openssl"),
     "root": Capability(_is_root, "run as root: sudo make test"),
