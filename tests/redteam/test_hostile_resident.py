@@ -143,6 +143,7 @@ def test_a_run_log_that_says_what_cannot_be_does_not_keep_the_gateway_down(tmp_p
 
     async def attack(gateway: Gateway) -> None:
         stores = gateway.core.stores
+        await forge(gateway, "ledger.append", line("run", OPENED))
         bad = Turn(**{**TURN, "session": "../../../x", "failures": (), "sources": ()})
         await stores.append("run", bad, member="run-x")
 

@@ -67,6 +67,39 @@ def history(talk: Conversation) -> tuple[Message, ...]:
     return tuple(kept)
 
 
+def ending(talk: Conversation) -> Conversation:
+    """Only as much of its end as `history` looks at: what the next turn needs, however long
+    the talk is.
+    """
+    kept: list[MessageView] = []
+    room = HISTORY_CHARACTERS
+    for message in reversed([m for m in talk.messages if not m.undone]):
+        kept.append(message)
+        room -= len(message.text)
+        if room < 0:
+            break
+    return msgspec.structs.replace(talk, messages=tuple(reversed(kept)))
+
+
+def grown(end: Conversation, lines: Iterable[Line]) -> Conversation | None:
+    """An ending, some lines later; null when one of them takes a turn back, for then what
+    stands before this end counts again.
+    """
+    news = list(lines)
+    if any(isinstance(line.body, TurnUndone) for line in news):
+        return None
+    more = conversation(end.session, news)
+    return ending(
+        Conversation(
+            session=end.session,
+            title=more.title or end.title,
+            messages=end.messages + more.messages,
+            last_turn=max(end.last_turn, more.last_turn),
+            last_at=more.last_at or end.last_at,
+        )
+    )
+
+
 def last_standing_turn(talk: Conversation) -> int | None:
     """The turn that `/undo` takes back: the newest that is not undone."""
     standing = [message.turn for message in talk.messages if not message.undone]

@@ -1,9 +1,10 @@
 """Chat turns: one at a time a session, committed by one line, everything else derived."""
 
 import asyncio
-from collections import defaultdict
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from weakref import WeakValueDictionary
 
 import msgspec
 
@@ -18,6 +19,8 @@ from gnomon.domain.records import SessionMessage, SessionOpened, Spend, Turn, Tu
 from gnomon.domain.views import Done, MessageView, ModelKind, SessionView, TurnReply
 
 SESSIONS_SHOWN = 50
+ENDS_KEPT = 32
+"""Sessions whose end is kept in memory, so that a turn reads only what was said since."""
 
 AskResident = Callable[[str, Fields, Callable[[Json], None]], Awaitable[Json]]
 
@@ -60,7 +63,8 @@ class Turns:
         self._ids = ids
         self._ask = ask
         self._catch_up = catch_up
-        self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._ends: OrderedDict[str, tuple[int, conversations.Conversation]] = OrderedDict()
         self._handed_out: dict[str, HandedOut] = {}
 
     @property
@@ -91,6 +95,33 @@ class Turns:
         lines = self._stores.ledger("session", session).read()
         return conversations.conversation(session, lines)
 
+    def _end_of(self, session: str) -> conversations.Conversation:
+        """The end of a session, as the next turn needs it. O(lines since the last look).
+
+        Raises UsageError when there is no such session.
+        """
+        self.check(session)
+        ledger = self._stores.ledger("session", session)
+        head = ledger.head
+        up_to, known = self._ends.pop(session, (0, None))
+        end: conversations.Conversation | None = None
+        if known is not None and up_to <= head.seq:
+            end = conversations.grown(known, ledger.read(after_seq=up_to, until=head))
+        if end is None:
+            whole = conversations.conversation(session, ledger.read(until=head))
+            end = conversations.ending(whole)
+        self._ends[session] = head.seq, end
+        while len(self._ends) > ENDS_KEPT:
+            self._ends.popitem(last=False)
+        return end
+
+    def _lock(self, session: str) -> asyncio.Lock:
+        """One turn at a time a session. Kept for as long as somebody holds it or waits."""
+        lock = self._locks.get(session)
+        if lock is None:
+            lock = self._locks[session] = asyncio.Lock()
+        return lock
+
     def sessions(self) -> list[SessionView]:
         """The newest first, by when they were last written."""
         files = [path for path in self._stores.agent.sessions.glob("*.jsonl") if path.is_file()]
@@ -105,7 +136,7 @@ class Turns:
 
     async def undo(self, session: str) -> Done:
         """Take the last turn back: its lines stay, it is no longer context."""
-        async with self._locks[session]:
+        async with self._lock(session):
             turn = conversations.last_standing_turn(self.conversation(session))
             if turn is None:
                 raise UsageError("There is nothing to undo in this session.")
@@ -122,12 +153,9 @@ class Turns:
     ) -> TurnReply:
         """Hand one turn to the resident and give its reply. Cancelling cancels the turn."""
         name = session or self._ids.new("s")
-        async with self._locks[name]:
+        async with self._lock(name):
             await self._catch_up()  # the next turn's number and context count what stands
-            if session is None:
-                talk = conversations.conversation(name, ())
-            else:
-                talk = self.conversation(name)
+            talk = conversations.conversation(name, ()) if session is None else self._end_of(name)
             turn = HandedOut(name, talk.last_turn + 1, text, reply_to)
             self._handed_out[name] = turn
             try:

@@ -8,6 +8,10 @@ from pathlib import Path
 
 _SUFFIX = re.compile(r"\.(\d{4})\.jsonl", re.ASCII)
 MAX_SEGMENTS = 9999
+LOOK_AHEAD = 16
+"""Numbers after the last segment that are tried for one which a gap cut off. The folder is not
+listed for it: it may hold 100,000 other ledgers, and each of them is opened and verified.
+"""
 
 
 @dataclass(frozen=True)
@@ -42,18 +46,12 @@ def segments(first: Path) -> tuple[Segment, ...]:
 
 def strays(first: Path) -> tuple[Path, ...]:
     """Segment files that no run of numbers leads to: one between them is gone."""
-    known = {segment.path for segment in segments(first)}
-    return tuple(p for p in sorted(_later(first)) if p not in known)
+    after = max((segment.number for segment in segments(first)), default=0) + 2
+    until = min(after + LOOK_AHEAD, MAX_SEGMENTS + 1)
+    beyond = (segment_path(first, number) for number in range(after, until))
+    return tuple(path for path in beyond if path.exists())
 
 
 def is_later_segment(path: Path) -> bool:
     """Whether the file's name is that of a second or later segment."""
     return _SUFFIX.search(path.name) is not None
-
-
-def _later(first: Path) -> list[Path]:
-    return [
-        path
-        for path in first.parent.glob(f"{first.stem}.*.jsonl")
-        if _SUFFIX.fullmatch(path.name.removeprefix(first.stem)) is not None
-    ]
