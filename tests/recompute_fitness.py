@@ -154,7 +154,9 @@ def engaged(engagement: list[Fields], line: Fields, as_of: float, config: Fields
         "system_unavailable_count": len(unavailable),
         "system_unavailable_seconds": int(sum(each["down"] for each in unavailable) + 1e-6),
         "pending": sum(each["outcome"] is None for each in model),
-        "mature": all(each["outcome"] == "acted" or each["past"] for each in surfaces),
+        "mature": all(
+            each["outcome"] == "acted" or (each["outcome"] and each["past"]) for each in surfaces
+        ),
         "rule_counts": count(rules),
         "synthetic_counts": count(tests),
     }

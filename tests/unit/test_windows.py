@@ -439,3 +439,21 @@ def test_a_cited_line_that_is_gone_nulls_what_follows() -> None:
 def test_without_a_decision_there_is_nothing_to_say() -> None:
     assert Story().fitness() == []
     assert list(stays([], 3_600_000)) == []
+
+
+def test_a_window_is_not_final_while_the_beat_that_says_ignored_is_still_to_come() -> None:
+    story = Story()
+    story.begin()
+    live_hours(story, 1)
+    made = story.surface()  # its horizon ends with the hour, and the sweep comes after the line
+    live_hours(story, 23)
+    for _ in range(30):
+        story.tick()
+    story.clock.advance(60)
+    due = story.fitness()
+    assert not any(b.mature and b.pending for b in due if not isinstance(b, Gap))
+    assert story.sweep()
+    assert story.standing(made) == "ignored"
+    live_hours(story, 2)
+    last = standing(story.fitness())[hour(1)]
+    assert (last.pending, last.mature, last.engagement_counts.ignored) == (0, True, 1)

@@ -122,7 +122,11 @@ class Engagement:
         return steady - surface.emitted >= self.config.wall_ms + grace
 
     def is_mature(self, surface: Surface, steady: int) -> bool:
-        """Whether nothing can change what stands for it."""
+        """Whether nothing can change what stands for it. Past its horizon it still waits for the
+        beat that says what became of it.
+        """
+        if surface.outcome is None:
+            return False
         return surface.outcome == "acted" or self.is_past(surface, steady)
 
     def open_until(self, surface: Surface, now: Millis) -> Millis:

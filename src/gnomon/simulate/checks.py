@@ -2,6 +2,7 @@
 the end. The rules are in `invariants`; here is when, and on what.
 """
 
+import json
 from dataclasses import dataclass, field
 
 from gnomon.config import KernelConfig
@@ -9,13 +10,13 @@ from gnomon.domain.instants import Millis
 from gnomon.domain.messages import ModelRequest
 from gnomon.domain.views import Status
 from gnomon.ledger.verify import verify
-from gnomon.simulate import invariants
+from gnomon.simulate import invariants, laundering, recount
 from gnomon.simulate.ledger_files import Told, told
 from gnomon.simulate.machine import AGENT, Machine
 from gnomon.simulate.story import Story
 
-MOST_VIOLATIONS = 50
-"""More are counted, not listed: one fault can show in every line."""
+CLOUDS = frozenset({"clock-step", "disk-full", "sync-fails"})
+"""Faults after which the program itself cannot know when a thing was."""
 
 
 @dataclass
@@ -48,7 +49,12 @@ class Checks:
         home, story, witness = self.machine.home, self.story, self.machine.witness
         agent = home.agent(AGENT)
         decisions, engagement = self._decisions(), told(agent.engagement_ledger)
+        fitness = told(agent.fitness_ledger)
+        config = json.loads(agent.fitness_config.read_text(encoding="utf-8"))
         true_times = witness.true_times
+        if not CLOUDS & story.faults.keys():
+            times = true_times(agent.engagement_ledger)
+            self.found(*recount.truth_violations(engagement, times, story, self.unsure))
         self.found(
             *witness.compare(everything=True),
             *invariants.prompt_violations(self.prompts),
@@ -65,6 +71,8 @@ class Checks:
                 told(agent.observations),
             ),
             *invariants.outcome_violations(engagement),
+            *recount.window_violations(decisions, engagement, fitness, config),
+            *laundering.laundered(self.prompts, laundering.measured(fitness)),
             *(f"{ledger.name} does not verify" for ledger in verify(home).ledgers if not ledger.ok),
         )
 

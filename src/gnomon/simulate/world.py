@@ -101,6 +101,7 @@ class _World:
         shown: Status = await machine.ask("status.show")
         self._checks.while_it_runs(shown)
         kernel = gateway.core.config.kernel
+        self._story.away(self._clock.true(), "orderly")
         await machine.stop()
         self._checks.at_the_end(kernel, end)
         return self._told(shown)
