@@ -14,7 +14,7 @@ from gnomon.daemon.core import RESIDENT_MODULE, Core, open_core
 from gnomon.daemon.life import Life
 from gnomon.daemon.operations import table
 from gnomon.daemon.platform import ChildProcess, Platform
-from gnomon.domain.errors import GnomonError
+from gnomon.domain.errors import GnomonError, JailError
 from gnomon.domain.json_value import Fields
 from gnomon.domain.policy import Role
 from gnomon.gateway.door import Door, entered
@@ -71,6 +71,8 @@ class Machine:
     children: dict[Role, MemoryChild] = field(default_factory=dict[Role, MemoryChild])
     full: bool = False
     sync_fails: bool = False
+    without: frozenset[Role] = frozenset()
+    """Roles whose processes do not start here."""
     down: int = 0
     """How many seconds it stays down once the armed kill has struck."""
 
@@ -221,6 +223,8 @@ class Machine:
     ) -> ChildProcess:
         """A role's module, in this event loop; the model's host is played."""
         del grants
+        if role in self.without:
+            raise JailError(f"Simulated: no {role} starts here.", role=role)
         entries: dict[str, Callable[[Peer, Fields], Awaitable[None]]] = {
             MODEL_HOST: self.model.serve,
             RESIDENT_MODULE: self._resident,

@@ -209,7 +209,7 @@ def _after(
         may.add("system_unavailable")
     back = following.start if following else span.end
     if back - born >= WALL_HORIZON - SLACK:
-        return may | {"system_unavailable", "ignored"}, True
+        return may | {"system_unavailable"}, True
     return may, bool(marks)
 
 

@@ -21,6 +21,7 @@ from gnomon.daemon.create import ensure_home
 from gnomon.domain.errors import UsageError
 from gnomon.domain.instants import DAY, Millis, parse_iso
 from gnomon.domain.messages import ModelRequest
+from gnomon.domain.policy import Role
 from gnomon.domain.views import Simulated, Status
 from gnomon.home import Home
 from gnomon.simulate import faults, operators
@@ -45,13 +46,16 @@ SETTLING_SECONDS = 300
 
 @dataclass(frozen=True)
 class Plan:
-    """`keep` is the home's folder afterwards; null: it is thrown away."""
+    """`keep` is the home's folder afterwards; null: it is thrown away. `without` are roles that
+    do not start.
+    """
 
     days: int
     seed: int
     keep: Path | None = None
     operator: operators.Name = "ordinary"
     faults: bool = False
+    without: frozenset[Role] = frozenset()
 
 
 def simulate(plan: Plan) -> Simulated:
@@ -82,7 +86,7 @@ class _World:
         self._story = Story()
         model = SimulatedModel(Random(f"model {plan.seed}"), self._called)  # noqa: S311
         witness = Witness(self._clock.true)
-        self._machine = Machine(home, self._clock, model, witness)
+        self._machine = Machine(home, self._clock, model, witness, without=plan.without)
         self._checks = Checks(self._machine, self._story)
 
     async def live(self) -> Simulated:
