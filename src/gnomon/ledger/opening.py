@@ -19,6 +19,11 @@ from gnomon.ledger.reading import LedgerReader, Span, opened
 from gnomon.ledger.segments import Segment, segment_path, segments, strays, torn_path
 from gnomon.ledger.tail import torn_start
 
+WHOLE = 512 * 1024
+"""Bytes of a ledger that is walked from its first line when it is opened: some thousand lines,
+in some hundredths of a second. Of a larger one only what came after its last anchor is.
+"""
+
 
 @dataclass(frozen=True)
 class Found:
@@ -98,6 +103,8 @@ def _torn_start(reader: LedgerReader, segment: Segment, size: int) -> int | None
 
 
 def _checked_from(reader: LedgerReader, spans: list[Span], known: AnchoredHead | None) -> Chain:
+    if sum(span.end for span in spans) <= WHOLE:
+        return _all_of_it(reader, spans, known)
     if known is not None and known.seq:
         return _from_anchor(reader, spans, known)
     filled = [span for span in spans if span.end]
@@ -108,6 +115,16 @@ def _checked_from(reader: LedgerReader, spans: list[Span], known: AnchoredHead |
     chain = Chain() if start == 0 and span is filled[0] else Chain.anywhere()
     for _ in reader.walk(Span(span.segment, start, span.end), chain):
         pass
+    return chain
+
+
+def _all_of_it(reader: LedgerReader, spans: list[Span], known: AnchoredHead | None) -> Chain:
+    chain, met = Chain(), known is None or not known.seq
+    for span in spans:
+        for line in reader.walk(span, chain):
+            met = met or (known is not None and _is_anchored(reader, line.seq, line.sha256, known))
+    if known is not None and not met:
+        raise _differs(reader, known, "it is gone")
     return chain
 
 
