@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from gnomon.brokers.tool import ToolGrant
@@ -153,7 +154,7 @@ def test_a_run_log_that_says_what_cannot_be_does_not_keep_the_gateway_down(tmp_p
     async def attack(gateway: Gateway) -> None:
         stores = gateway.core.stores
         await forge(gateway, "ledger.append", line("run", OPENED))
-        bad = Turn(**{**TURN, "session": "../../../x", "failures": (), "sources": ()})
+        bad = msgspec.convert({**TURN, "kind": "turn", "session": "../../../x"}, Turn)
         await stores.append("run", bad, member="run-x")
 
     in_a_world(tmp_path, attack)

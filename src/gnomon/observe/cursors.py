@@ -6,6 +6,7 @@ and session first. `rows` let an unchanged file answer without being read. `seq`
 between) are looked up in the ledger itself, and a ledger that is another one voids it all.
 """
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from gnomon.domain.records_observe import ImportedSession, Observation
 from gnomon.domain.views import ImportRow
 from gnomon.observe.identity import ENTRY, digest, key
 
+_TURN_ID = re.compile(r"[0-9a-f]{1,16}", re.ASCII)
 VERSION = 1
 """Counts up when parsers read more than before: then everything is read anew."""
 MOST_BYTES = 512 * 1024 * 1024
@@ -76,14 +78,24 @@ def session_key(source: str, path: str, session: str) -> int:
     return key(source, "session", path, session)
 
 
+def turn_key(said: str) -> int | None:
+    """The key that a turn's id stands for. Null for what is none: the line stays, and keeps no
+    later import from being made.
+    """
+    return int(said, 16) if _TURN_ID.fullmatch(said) else None
+
+
 def from_lines(lines: Iterable[Line]) -> bytes:
     """Entries for what the ledger holds."""
     found = bytearray()
     for line in lines:
         match line.body:
-            case Observation(turn_id=str(name), path=str(path)) as body:
+            case Observation(turn_id=str(said), path=str(path)) as body:
+                name = turn_key(said)
+                if name is None:
+                    continue
                 owner = owner_of(body.source, path, body.session)
-                found += ENTRY.pack(int(name, 16), owner, body_digest(body))
+                found += ENTRY.pack(name, owner, body_digest(body))
             case ImportedSession() as body:
                 name = session_key(body.source, body.path, body.session)
                 owner = owner_of(body.source, body.path, body.session)

@@ -18,7 +18,7 @@ from gnomon.domain.ledgers import GENESIS
 from gnomon.domain.plain_text import clean
 from gnomon.domain.ports import Call, Ledger
 from gnomon.domain.views import ImportRow
-from gnomon.observe.cursors import Cursors, ReadFile, encode, from_lines, load
+from gnomon.observe.cursors import Cursors, ReadFile, encode, from_lines, load, turn_key
 from gnomon.observe.exchange import Batch
 from gnomon.observe.identity import compacted
 from gnomon.statefile import write_atomic
@@ -159,10 +159,16 @@ def _brought_up(file: Path, ledger: Ledger) -> Cursors:
 
 
 async def _next(call: Call) -> Batch:
+    """Raises PipeError for what an importer in its right mind does not say."""
     try:
-        return msgspec.convert(await call("next", {}), Batch)
-    except msgspec.ValidationError as error:
+        batch = msgspec.convert(await call("next", {}), Batch)
+        base64.b64decode(batch.entries, validate=True)
+    except (msgspec.ValidationError, ValueError) as error:
         raise PipeError(f"The importer sent what is no batch: {error}") from error
+    for seen in batch.observations:
+        if seen.turn_id is not None and turn_key(seen.turn_id) is None:
+            raise PipeError("The importer sent a turn whose id is none.", reason="turn-id")
+    return batch
 
 
 async def _only_rows(call: Call) -> list[ImportRow]:
