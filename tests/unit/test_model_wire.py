@@ -310,3 +310,22 @@ def test_event_lines() -> None:
 )
 def test_the_words_of_an_error(body: bytes, words: str) -> None:
     assert error_words(body) == words
+
+
+@pytest.mark.parametrize(
+    ("escaped", "text"),
+    [
+        (r"a\ud83d", "a\ufffd"),
+        (r"\ude00b", "\ufffdb"),
+        (r"\ud83d\ude00 \ud83d", "\U0001f600 \ufffd"),
+        (r"\ud83d\ud83d\ude00", "\ufffd\U0001f600"),
+        (r"\\ud83d \udc00", "\\ud83d \ufffd"),
+        (r"caf\u00e9 \uD800x", "caf\u00e9 \ufffdx"),
+    ],
+)
+def test_half_of_a_character_costs_a_mark_and_not_the_reply(escaped: str, text: str) -> None:
+    """As servers write it that cut their text between the halves of an emoji."""
+    builder = ReplyBuilder("asked")
+    data = '{"choices":[{"delta":{"content":"' + escaped + '"},"finish_reason":"stop"}]}'
+    assert builder.add(data.encode()) == text
+    assert builder.reply(0.0, unfence=False).content == text

@@ -4,6 +4,7 @@ Servers differ in what they accept; a `Dialect` says what this one takes. It is 
 refusals: what a 400 names is left out and the request made once more.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import cast
@@ -198,6 +199,28 @@ class _Answer(msgspec.Struct):
     error: object = None
 
 
+_HALVES = re.compile(
+    rb"(\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})"
+    rb"|\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
+)
+"""An escaped backslash or a whole pair, which stay; or half of a pair."""
+
+
+def _decoded(data: bytes | str) -> _Answer:
+    """One document. A server that cuts its text between the halves of a character escapes each
+    half by itself, which is no text: each becomes a replacement mark, and the reply is kept.
+    """
+    try:
+        return msgspec.json.decode(data, type=_Answer)
+    except msgspec.ValidationError:
+        raise
+    except msgspec.DecodeError:
+        raw = data.encode("utf-8", "replace") if isinstance(data, str) else data
+        return msgspec.json.decode(
+            _HALVES.sub(lambda found: found[1] or b"\\ufffd", raw), type=_Answer
+        )
+
+
 @dataclass
 class _Building:
     id: str
@@ -232,7 +255,7 @@ class ReplyBuilder:
         ModelUnavailableError on an error that the server reports in its stream.
         """
         try:
-            answer = msgspec.json.decode(data, type=_Answer)
+            answer = _decoded(data)
         except (msgspec.DecodeError, RecursionError) as error:
             raise ModelReplyError(
                 "The model's server answered something that is no chat completion.",
