@@ -31,11 +31,6 @@ class ClockChange:
     asleep_seconds: float
     rebooted: bool = False
 
-    @property
-    def stepped_back(self) -> bool:
-        """Whether ledgers must begin their next segment."""
-        return self.step_seconds < 0
-
 
 def look(clock: Clock) -> ClockReading:
     """Ask the three clocks once."""

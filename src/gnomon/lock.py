@@ -32,7 +32,7 @@ class Holder(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HomeLock:
-    """A lock that is held. Made by `acquire`, or by `adopt` after an exec."""
+    """A lock that is held. Made by `acquire`."""
 
     def __init__(self, path: Path, fd: int) -> None:
         self._path = path
@@ -51,22 +51,6 @@ class HomeLock:
                 return lock
             os.close(lock._fd)  # the file was replaced between opening and locking it
         raise HomeError(f"{path} is replaced again and again; the home cannot be locked.")
-
-    @classmethod
-    def adopt(cls, path: Path, fd: int) -> "HomeLock":
-        """Go on with a lock whose descriptor was inherited (`fileno` in `pass_fds`).
-
-        Raises HomeError when the descriptor is not this home's lock.
-        """
-        lock = cls(path, fd)
-        if not lock.is_held():
-            raise HomeError(f"Descriptor {fd} is not the lock {path}.")
-        os.set_inheritable(fd, False)  # children must not hold it beyond our death
-        return lock
-
-    def fileno(self) -> int:
-        """For `pass_fds`: the lock stays held across exec and a parent's end."""
-        return self._fd
 
     def is_held(self) -> bool:
         """Whether the locked file is still the one at its path.

@@ -129,38 +129,12 @@ def test_a_frozen_holder_fences_by_itself(path: Path) -> None:
     end(process)
 
 
-def test_the_lock_stays_held_across_exec(path: Path) -> None:
-    lock = HomeLock.acquire(path, pid=1)
-    code = (
-        "import sys; from pathlib import Path; from gnomon.lock import HomeLock; "
-        "lock = HomeLock.adopt(Path(sys.argv[1]), int(sys.argv[2])); lock.tell(pid=5, url=None); "
-        "print('adopted', flush=True); sys.stdin.read()"
-    )
-    process = start(code, path, lock.fileno(), pass_fds=[lock.fileno()])
-    assert process.stdout is not None
-    assert process.stdout.readline() == "adopted\n"
-    os.close(lock.fileno())  # the parent's end lets nothing go
-    with pytest.raises(HomeLockedError) as refused:
-        HomeLock.acquire(path, pid=1)
-    assert refused.value.facts["pid"] == 5
-    end(process)
-    HomeLock.acquire(path, pid=1).release()
-
-
 def test_children_do_not_hold_the_lock(path: Path) -> None:
     lock = HomeLock.acquire(path, pid=1)
     child = start("import sys; sys.stdin.read()", close_fds=False)
     lock.release()
     HomeLock.acquire(path, pid=2).release()
     end(child)
-
-
-def test_a_descriptor_of_something_else_is_not_adopted(path: Path, tmp_path: Path) -> None:
-    HomeLock.acquire(path, pid=1).release()
-    other = os.open(tmp_path / "other", os.O_RDWR | os.O_CREAT)
-    with pytest.raises(HomeError):
-        HomeLock.adopt(path, other)
-    os.close(other)
 
 
 def test_a_holder_notices_that_its_file_was_removed(path: Path) -> None:

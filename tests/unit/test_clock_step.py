@@ -15,9 +15,7 @@ def test_a_step_of_the_wall_is_seen_to_the_second(step: int) -> None:
     before = look(clock)
     clock.advance(60)
     clock.step(step)
-    change = between(before, look(clock))
-    assert change == ClockChange(step, 0.0)
-    assert change.stepped_back == (step < 0)
+    assert between(before, look(clock)) == ClockChange(step, 0.0)
 
 
 @pytest.mark.parametrize("drift", [0, 1, -1, 300, -300])

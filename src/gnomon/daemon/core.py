@@ -176,7 +176,6 @@ class Core:
             recall_search=self.history.recall,
             put_self_state=self.self_state.put,
             publish_event=lambda event: self.stream.publish("event", event),
-            appended=lambda name, body, ack: None,
             speech=Speech(
                 surfaces=self.surfaces,
                 mode=lambda: self.world.effective_mode,

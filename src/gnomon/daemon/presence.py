@@ -17,7 +17,6 @@ from gnomon.domain.ports import Clock
 
 Sign = Literal["up", "chat", "inbox", "dashboard", "other-agent", "command"]
 
-
 MESSAGE_IS_FRESH = 2 * MINUTE
 SIGN_IS_FRESH = 90 * SECOND
 
@@ -50,6 +49,3 @@ class Presence(msgspec.Struct, frozen=True, kw_only=True):
     def is_near(self, now: Millis, idle_minutes: int) -> bool:
         """Whether the operator was here within `idle_minutes`; 0 turns the gate off."""
         return idle_minutes == 0 or now - self.last_at <= idle_minutes * MINUTE
-
-    def minutes_away(self, now: Millis) -> float:
-        return max(0, now - self.last_at) / MINUTE

@@ -31,7 +31,6 @@ from gnomon.resident.protocol import (
 BACKGROUND_PURPOSES = frozenset({"reflection", "executive"})
 """What a resident may say that a call is for, outside a turn; all of them are background."""
 
-
 MAX_RUNS = 64
 """Runs of one resident at a time: twice the turns that it can be handed. Each may have a tool
 host, a process of its own.
@@ -56,7 +55,7 @@ class Run:
 
 @dataclass
 class ChildServices:
-    """`append_hook` sees every line that was written for a child (tallies, the live page)."""
+    """One resident's: `runs` are those that it has under way."""
 
     stores: Stores
     broker: ModelBroker
@@ -65,7 +64,6 @@ class ChildServices:
     recall_search: Callable[[str, int], Awaitable[tuple[Source, ...]]]
     put_self_state: Callable[[Json], None]
     publish_event: Callable[[Event], None]
-    appended: Callable[[LedgerName, Body, Ack], None]
     speech: Speech
     artifacts: Artifacts
     begins: Callable[[], None]
@@ -86,13 +84,10 @@ class ChildServices:
         if name in DERIVED:
             raise TrustError(f"Lines of {name} follow from a turn's own.", role=role, ledger=name)
         if name != "run":
-            ack = await self.stores.append(name, body, durable=durable)
-        elif member is None:
+            return await self.stores.append(name, body, durable=durable)
+        if member is None:
             raise RecordError(f"A line of {name} needs an id.", kind=body.kind(), reason="no id")
-        else:
-            ack = await self._append_to_run(role, member, body, durable)
-        self.appended(name, body, ack)
-        return ack
+        return await self._append_to_run(role, member, body, durable)
 
     async def _append_to_run(self, role: Role, member: str, body: Body, durable: bool) -> Ack:
         match body:

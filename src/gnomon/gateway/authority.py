@@ -179,10 +179,6 @@ class Authority:
         self._store((*others, msgspec.structs.replace(session, seen_at=now)))
         return True
 
-    def close_sessions(self) -> None:
-        """Sign every browser out."""
-        self._store(())
-
     def may_try(self, now: Millis) -> bool:
         """Whether a wrong proof is still answered plainly, or the minute's bound is reached."""
         self._failures = [at for at in self._failures if now - MINUTE < at <= now]

@@ -10,8 +10,6 @@ from gnomon.trust.frames import MAX_LINE
 
 UNREAD_LIMIT = 32 * 1024 * 1024
 """Bytes that may wait for the other side to read before the pipe is given up."""
-CLOSE_SECONDS = 1.0
-"""How long a closing side waits for its last bytes to leave."""
 
 
 class Channel(Protocol):
