@@ -495,6 +495,23 @@ async def test_a_clock_set_back_leaves_each_window_once_and_none_false(kernel: K
     assert last[hour(3)]["tick_count"] == 60
 
 
+async def test_a_window_that_was_entered_again_between_two_runs_is_not_measured_anew(
+    kernel: Kernel,
+) -> None:
+    story = kernel.story
+    story.begin()
+    live(story, 4.5, reflecting=True)
+    await kernel.run()
+    story.step(-40 * 60)  # into hour 3, which was measured; the next run is after it
+    live(story, 1.5, reflecting=True)
+    await kernel.run()
+    lines = kernel.lines()
+    starts = [line["window_start"] for line in lines if line["kind"] == "window"]
+    assert starts == [hour(n) for n in range(5)]
+    last = {line["window_start"]: line for line in lines}
+    assert [last[hour(n)]["stall_reason"] for n in (2, 3, 4)] == [None, "clock_step", "clock_step"]
+
+
 async def test_a_wrong_year_set_right_leaves_the_true_windows_measured(kernel: Kernel) -> None:
     story = kernel.story
     story.begin()

@@ -194,23 +194,25 @@ class FitnessWriting:
         """After the clock was set back: add the standing lines of the windows that may be
         entered again, which the writer must not measure as if they were new.
         """
-        upto = iso(window_start(now, self._loaded.config.window_ms))
-        if not tail.is_lived(upto) and not tail.lives_again:
+        window_ms = self._loaded.config.window_ms
+        steps = self._steps(tail)
+        reached = [now, *(parse_iso(step.wall_before) for step in steps)]
+        entered = [now, *(parse_iso(step.wall_after) for step in steps)]
+        starts = [iso(window_start(at, window_ms)) for at in entered]
+        if not any(map(tail.is_lived, starts)) and not tail.lives_again:
             return
-        since = self._entered_from(tail)
+        since = min(*starts, tail.last_start or "")
+        upto = iso(window_start(max(reached), window_ms))
         found = dict[str, Standing]()
         async for body in self._fitness():
             if not isinstance(body, Gap) and since <= body.window_start <= upto:
                 found[body.window_start] = Standing(body=body, after=0)
         tail.standing = {**found, **tail.standing}
 
-    def _entered_from(self, tail: FitnessTail) -> str:
-        """The earliest window that lines not measured yet may lie in."""
-        window_ms = self._loaded.config.window_ms
+    def _steps(self, tail: FitnessTail) -> list[ClockStepped]:
+        """How the clock was set since the last window that was measured."""
         lines = self._ledgers[ENGAGEMENT].read(after_seq=tail.engagement_before)
-        steps = [line.body for line in lines if isinstance(line.body, ClockStepped)]
-        starts = [iso(window_start(parse_iso(step.wall_after), window_ms)) for step in steps]
-        return min([*starts, tail.last_start or ""])
+        return [line.body for line in lines if isinstance(line.body, ClockStepped)]
 
 
 def _decoded(answer: Json) -> Due:
