@@ -10,9 +10,10 @@ import yaml
 
 from gnomon.domain.manifest import Manifest
 from gnomon.domain.messages import Message
+from gnomon.domain.plain import fields
 from gnomon.domain.records import Started
 from gnomon.resident.main import corrected, serve
-from gnomon.resident.protocol import ModelFacts, ScaffoldText, Spawn, StopArguments, fields
+from gnomon.resident.protocol import ModelFacts, ScaffoldText, Spawn, StopArguments
 from gnomon.scaffold.defaults import packaged_defaults
 from gnomon.testing.gateway import RESIDENT_MANIFEST, START, FakeGateway
 from gnomon.testing.models import ScriptedModel

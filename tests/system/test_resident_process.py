@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from gnomon.domain.plain import fields, read
 from gnomon.domain.records import Reflection, Started, Stopped, Turn
 from gnomon.domain.views import JailLevel
 from gnomon.resident.protocol import (
@@ -15,8 +16,6 @@ from gnomon.resident.protocol import (
     TickArguments,
     TickReply,
     TurnArguments,
-    fields,
-    read,
 )
 from gnomon.scaffold.defaults import packaged_defaults
 from gnomon.testing.gateway import RESIDENT_MANIFEST, START, FakeGateway

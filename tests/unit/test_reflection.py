@@ -7,7 +7,8 @@ import msgspec
 import pytest
 
 from gnomon.domain.errors import RecordError
-from gnomon.resident.protocol import TickArguments, fields, read
+from gnomon.domain.plain import fields, read
+from gnomon.resident.protocol import TickArguments
 from gnomon.resident.reflection import (
     MAX_TOKENS,
     Authority,

@@ -4,6 +4,7 @@ import msgspec
 
 from gnomon.agent.outcome import Outcome
 from gnomon.domain.json_value import Fields
+from gnomon.domain.plain import read
 from gnomon.domain.ports import Call
 
 
@@ -22,4 +23,4 @@ class RemoteTools:
             "arguments": msgspec.json.encode(arguments).decode(),
         }
         answer = await self._call("tool.run", {"run": self._run_id, "call": call})
-        return msgspec.convert(answer, Outcome)
+        return read(answer, Outcome)

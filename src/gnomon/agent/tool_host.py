@@ -21,6 +21,7 @@ from gnomon.agent.shell_tool import shell
 from gnomon.agent.tool_specs import ARGUMENTS, Arguments, Edit, List, Read, Search, Shell, Write
 from gnomon.domain.errors import ToolNotFoundError, UsageError
 from gnomon.domain.json_value import Fields, Json
+from gnomon.domain.plain import read
 from gnomon.trust.ipc import Peer
 
 _CODES: dict[int, FaultCode] = {
@@ -47,14 +48,14 @@ class ToolRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 async def serve(peer: Peer, argument: Fields) -> None:
     """Answer until the gateway says stop or closes the pipe."""
-    where = places(msgspec.convert(argument, HostArgument))
+    where = places(read(argument, HostArgument))
     programs = Programs(reaper=_is_own_process())
     stopped = asyncio.Event()
 
     async def answer(op: str, args: Fields, _part: Callable[[Json], None]) -> Json:
         match op:
             case "tool":
-                asked = msgspec.convert(args, ToolRequest)
+                asked = read(args, ToolRequest)
                 outcome = await run_tool(where, programs, asked.name, asked.arguments)
                 return msgspec.to_builtins(outcome)
             case "stop":

@@ -9,12 +9,11 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-import msgspec
-
 from gnomon.agent.outcome import Outcome
 from gnomon.agent.places import HostArgument
 from gnomon.domain.errors import PipeError
 from gnomon.domain.json_value import Fields, Json
+from gnomon.domain.plain import read
 from gnomon.domain.ports import Clock
 
 MAX_STARTS = 2
@@ -81,7 +80,7 @@ class ToolHosts:
             return Outcome(text="The tool host died twice in this run.", error="TOOL_DIED")
         try:
             async with asyncio.timeout(seconds):
-                return msgspec.convert(await host.peer.call("tool", request), Outcome)
+                return read(await host.peer.call("tool", request), Outcome)
         except TimeoutError:
             await self._drop(slot, host)
             text = f"The tool did not answer within {seconds:g} s and was ended."

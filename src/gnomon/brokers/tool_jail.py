@@ -2,12 +2,11 @@
 
 from collections.abc import Awaitable
 from pathlib import Path
-from typing import Protocol, TypeVar, cast
-
-import msgspec
+from typing import Protocol, TypeVar
 
 from gnomon.agent.places import HostArgument
 from gnomon.domain.json_value import Fields
+from gnomon.domain.plain import fields
 from gnomon.domain.policy import Role
 from gnomon.trust.ipc import Serve
 from gnomon.trust.planning import Grants
@@ -32,5 +31,4 @@ async def start_tool_host(start: StartChild[T_co], argument: HostArgument) -> T_
         read=tuple(path for path, writable in folders if not writable),
         write=(Path(argument.workspace), *(path for path, writable in folders if writable)),
     )
-    fields = cast(Fields, msgspec.to_builtins(argument))
-    return await start("tool-host", MODULE, fields, grants, serve=None)
+    return await start("tool-host", MODULE, fields(argument), grants, serve=None)

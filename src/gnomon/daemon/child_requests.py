@@ -5,7 +5,7 @@ TrustError, whatever the arguments.
 """
 
 from collections.abc import Awaitable, Callable
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 import msgspec
 
@@ -14,6 +14,7 @@ from gnomon.domain.events import Event
 from gnomon.domain.json_value import Fields, Json
 from gnomon.domain.ledgers import BODIES, Ack, LedgerName
 from gnomon.domain.messages import ModelReply, ModelRequest, ToolCall
+from gnomon.domain.plain import fields, read
 from gnomon.domain.policy import Role
 from gnomon.domain.records import Body
 from gnomon.domain.views import Source
@@ -25,7 +26,6 @@ from gnomon.resident.protocol import (
 )
 from gnomon.trust.roles import check_append, check_op
 
-T = TypeVar("T")
 SendPart = Callable[[Json], None]
 
 
@@ -110,62 +110,55 @@ class ChildRequests:
         return await answer(args, send_part)
 
     async def _append(self, args: Fields, _: SendPart) -> Json:
-        wanted = _decode(args, AppendArguments)
+        wanted = read(args, AppendArguments)
         check_append(self._role, wanted.name, wanted.kind)
         if wanted.name == "artifact-ledger":
             # A line without its document would be a claim that nobody can look up.
             raise TrustError("Documents are kept by `artifact.put`.", role=self._role)
         body = body_of(wanted.name, wanted.kind, wanted.fields)
         ack = await self._services.append(self._role, wanted.name, body, wanted.id, wanted.durable)
-        return msgspec.to_builtins(ack)
+        return fields(ack)
 
     async def _put_state(self, args: Fields, _: SendPart) -> Json:
-        wanted = _decode(args, StateArguments)
+        wanted = read(args, StateArguments)
         await self._services.put_state(wanted.name, wanted.value)
         return {}
 
     async def _complete(self, args: Fields, send_part: SendPart) -> Json:
-        wanted = _decode(args, CompleteArguments)
+        wanted = read(args, CompleteArguments)
         reply = await self._services.complete(
             self._role, wanted.request, wanted.run, lambda text: send_part({"text": text})
         )
-        return msgspec.to_builtins(reply)
+        return fields(reply)
 
     async def _run_tool(self, args: Fields, _: SendPart) -> Json:
-        wanted = _decode(args, ToolArguments)
+        wanted = read(args, ToolArguments)
         text, error = await self._services.run_tool(self._role, wanted.run, wanted.call)
         return {"text": text, "error": error}
 
     async def _recall(self, args: Fields, _: SendPart) -> Json:
-        wanted = _decode(args, RecallArguments)
+        wanted = read(args, RecallArguments)
         hits = await self._services.recall(wanted.query, wanted.limit)
         return {"hits": msgspec.to_builtins(hits)}
 
     async def _event(self, args: Fields, _: SendPart) -> Json:
-        self._services.publish(_decode(args, EventArguments).event)
+        self._services.publish(read(args, EventArguments).event)
         return {}
 
     async def _surface(self, args: Fields, _: SendPart) -> Json:
-        asked = _decode(args, SurfaceArguments)
-        return msgspec.to_builtins(await self._services.surface(self._role, asked))
+        asked = read(args, SurfaceArguments)
+        return fields(await self._services.surface(self._role, asked))
 
     async def _put_artifact(self, args: Fields, _: SendPart) -> Json:
-        asked = _decode(args, ArtifactArguments)
-        return msgspec.to_builtins(await self._services.put_artifact(asked))
+        asked = read(args, ArtifactArguments)
+        return fields(await self._services.put_artifact(asked))
 
 
-def body_of(name: LedgerName, kind: str, fields: Fields) -> Body:
+def body_of(name: LedgerName, kind: str, said: Fields) -> Body:
     """The typed record of a kind. Raises RecordError, naming kind and reason."""
     try:
-        return msgspec.convert({**fields, "kind": kind}, type=BODIES[name])
+        return msgspec.convert({**said, "kind": kind}, type=BODIES[name])
     except (msgspec.ValidationError, TypeError) as error:
         raise RecordError(
             f"{kind!r} does not fit {name}: {error}", kind=kind, reason=str(error)
         ) from error
-
-
-def _decode(args: Fields, kind: type[T]) -> T:
-    try:
-        return msgspec.convert(args, type=kind)
-    except msgspec.ValidationError as error:
-        raise RecordError(f"The request is malformed: {error}", reason=str(error)) from error

@@ -1,7 +1,6 @@
 """Recall's process: started when something is asked, ended when nobody did for a while."""
 
 import asyncio
-from typing import cast
 
 import msgspec
 
@@ -11,6 +10,7 @@ from gnomon.disk import PRIVATE_FILE
 from gnomon.domain.errors import PipeError
 from gnomon.domain.json_value import Fields, Json
 from gnomon.domain.ledgers import LedgerName
+from gnomon.domain.plain import fields, read
 from gnomon.domain.views import Source
 from gnomon.home import AgentPaths
 from gnomon.memory.recall_main import IndexRequest, LedgerPlace, RecallArgument
@@ -82,7 +82,7 @@ class RecallProcess:
     async def _ask(self, child: ChildProcess, query: str, limit: int) -> Found:
         await self._bring_up(child)
         args: Fields = {"query": query, "limit": limit}
-        return msgspec.convert(await _answer(child, "search", args), type=Found)
+        return read(await _answer(child, "search", args), Found)
 
     async def _bring_up(self, child: ChildProcess) -> None:
         heads = {name: self._stores.files[name].head for name in INDEXED}
@@ -90,7 +90,7 @@ class RecallProcess:
         if not stale:
             return
         request = IndexRequest(heads={str(name): head for name, head in heads.items()})
-        await _answer(child, "index", cast(Fields, msgspec.to_builtins(request)))
+        await _answer(child, "index", fields(request))
         self._indexed = {name: head.seq for name, head in heads.items()}
 
     async def _start(self) -> ChildProcess:
@@ -108,7 +108,7 @@ class RecallProcess:
         return await self._platform.start_child(
             "recall",
             RECALL_MODULE,
-            cast("dict[str, Json]", msgspec.to_builtins(argument)),
+            fields(argument),
             Grants(read=(self._agent.memory,), write=(index,)),
             serve=None,
         )

@@ -13,6 +13,7 @@ from gnomon.domain.errors import GnomonError
 from gnomon.domain.instants import SECOND, Millis
 from gnomon.domain.json_value import Fields, Json
 from gnomon.domain.manifest import Manifest
+from gnomon.domain.plain import fields, read
 from gnomon.domain.records import Mode, SkipReason
 from gnomon.resident.gate import GateFacts, effective_mode
 from gnomon.resident.protocol import (
@@ -22,8 +23,6 @@ from gnomon.resident.protocol import (
     Spawn,
     TickArguments,
     TickReply,
-    fields,
-    read,
 )
 from gnomon.scaffold.versions import Scaffold, ScaffoldState
 

@@ -14,6 +14,7 @@ from gnomon.domain.errors import TrustError, UsageError
 from gnomon.domain.instants import Millis
 from gnomon.domain.json_value import Fields, Json
 from gnomon.domain.ledgers import Ack
+from gnomon.domain.plain import read
 from gnomon.domain.ports import Ids
 from gnomon.domain.records import SessionMessage, SessionOpened, Spend, Turn, TurnUndone
 from gnomon.domain.views import Done, MessageView, ModelKind, SessionView, TurnReply
@@ -175,7 +176,7 @@ class Turns:
                 del self._handed_out[name]
                 if turn.commit is not None:  # the next turn's number counts it
                     await asyncio.wait({turn.commit})
-        return msgspec.convert(answer, type=TurnReply)
+        return read(answer, TurnReply)
 
     async def derive(self, run: str, turn: Turn, committed_at: Millis) -> None:
         """Write what follows from a commit line, unsynced: it can be rebuilt."""
@@ -202,4 +203,4 @@ class Turns:
 
 def spends_of(turn: Turn) -> list[Spend]:
     """The spend lines that a commit line carries."""
-    return [msgspec.convert(fields, type=Spend) for fields in turn.spend]
+    return [read(spend, Spend) for spend in turn.spend]

@@ -9,13 +9,14 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import cast
 
 import msgspec
 
-from gnomon.domain.errors import RecordError, UsageError
+from gnomon.domain.errors import UsageError
 from gnomon.domain.json_value import Fields, Json
 from gnomon.domain.ledgers import BODIES, Head, LedgerName, Line
+from gnomon.domain.plain import read
 from gnomon.domain.records_observe import Observation
 from gnomon.ledger.reading import LedgerReader
 from gnomon.memory.index import RecallIndex
@@ -23,7 +24,6 @@ from gnomon.memory.query import parse
 from gnomon.memory.recall import sources
 from gnomon.trust.ipc import Peer
 
-T = TypeVar("T")
 CHUNK = 500
 """Lines that are indexed in one transaction; between two of them a question is answered."""
 MOST_ANSWERS = 50
@@ -70,9 +70,9 @@ class Service:
     async def answer(self, op: str, args: Fields, send_part: Callable[[Json], None]) -> Json:
         match op:
             case "index":
-                return await self._bring_up(_decoded(args, IndexRequest), send_part)
+                return await self._bring_up(read(args, IndexRequest), send_part)
             case "search":
-                return self._search(_decoded(args, SearchRequest))
+                return self._search(read(args, SearchRequest))
             case "stop":
                 return {}
             case _:
@@ -143,17 +143,9 @@ def _observations(lines: list[Line]) -> Iterator[Observation]:
             yield line.body
 
 
-def _decoded(args: Fields, type_: type[T]) -> T:
-    try:
-        return msgspec.convert(args, type_)
-    except msgspec.ValidationError as error:
-        name = type_.__name__
-        raise RecordError(f"Not a {name}: {error}", kind=name, reason=str(error)) from error
-
-
 async def serve(peer: Peer, argument: Fields) -> None:
     """Entry of the child process; returns when the gateway has gone."""
-    service = Service(_decoded(argument, RecallArgument))
+    service = Service(read(argument, RecallArgument))
     try:
         peer.serve(service.answer)
         await peer.closed()

@@ -30,6 +30,7 @@ from gnomon.domain.errors import (
 )
 from gnomon.domain.json_value import Fields, Json
 from gnomon.domain.messages import Message, ModelReply, ModelRequest
+from gnomon.domain.plain import fields, read
 from gnomon.domain.ports import Clock
 from gnomon.models.host_peer import HostPeer
 from gnomon.models.openai_wire import ReplyBuilder, error_words
@@ -65,7 +66,7 @@ class Engine(Protocol):
 
 async def serve(peer: HostPeer, argument: Fields) -> None:
     """The child's entry: answer the gateway until it closes the pipe."""
-    settings = msgspec.convert(argument, Settings)
+    settings = read(argument, Settings)
     host = EmbeddedHost(settings.name, lambda: LlamaEngine(settings.weights), SystemClock())
     peer.serve(host.answer)
     await peer.closed()
@@ -90,9 +91,9 @@ class EmbeddedHost:
                 await asyncio.get_running_loop().run_in_executor(self._thread, self._loaded)
                 return {}
             case "complete":
-                ask = msgspec.convert(args, _Ask)
+                ask = read(args, _Ask)
                 reply = await self.complete(ask.request, lambda text: send_part({"text": text}))
-                return msgspec.to_builtins(reply)
+                return fields(reply)
             case _:
                 raise TrustError(f"A model host has no operation {op!r}.", op=op)
 

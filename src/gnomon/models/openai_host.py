@@ -26,6 +26,7 @@ from gnomon.domain.errors import (
 )
 from gnomon.domain.json_value import Fields, Json
 from gnomon.domain.messages import ModelReply, ModelRequest
+from gnomon.domain.plain import fields, read
 from gnomon.domain.ports import Clock
 from gnomon.models.host_peer import HostPeer
 from gnomon.models.openai_http import Exchange, Server
@@ -74,7 +75,7 @@ class _Ask(msgspec.Struct, frozen=True, kw_only=True):
 
 async def serve(peer: HostPeer, argument: Fields) -> None:
     """The child's entry: answer the gateway until it closes the pipe."""
-    host = OpenAIHost(msgspec.convert(argument, Settings), SystemClock())
+    host = OpenAIHost(read(argument, Settings), SystemClock())
     peer.serve(host.answer)
     await peer.closed()
 
@@ -106,11 +107,11 @@ class OpenAIHost:
             case "load" | "stop":  # nothing to load; the gateway closes the pipe to stop
                 return {}
             case "complete":
-                ask = msgspec.convert(args, _Ask)
+                ask = read(args, _Ask)
                 reply = await self.complete(
                     ask.request, ask.key, lambda text: send_part({"text": text})
                 )
-                return msgspec.to_builtins(reply)
+                return fields(reply)
             case _:
                 raise TrustError(f"A model host has no operation {op!r}.", op=op)
 

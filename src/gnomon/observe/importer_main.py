@@ -2,12 +2,10 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import cast
 
-import msgspec
-
-from gnomon.domain.errors import RecordError, UsageError
+from gnomon.domain.errors import UsageError
 from gnomon.domain.json_value import Fields, Json
+from gnomon.domain.plain import fields, read
 from gnomon.observe.exchange import ImportRequest
 from gnomon.observe.importer import Importer
 from gnomon.trust.ipc import Peer
@@ -23,23 +21,16 @@ class Service:
         del send_part
         match op:
             case "import":
-                request = _request(args)
+                request = read(args, ImportRequest)
                 paths = tuple(Path(each) for each in request.paths)
                 self._importer = Importer(paths, Path(request.cursors))
                 return {}
             case "next" if self._importer is not None:
-                return cast("Json", msgspec.to_builtins(self._importer.next()))
+                return fields(self._importer.next())
             case "stop":
                 return {}
             case _:
                 raise UsageError(f"The importer does not answer {op!r} now.", op=op)
-
-
-def _request(args: Fields) -> ImportRequest:
-    try:
-        return msgspec.convert(args, ImportRequest)
-    except msgspec.ValidationError as error:
-        raise RecordError(f"Not an import: {error}", kind="import", reason=str(error)) from error
 
 
 async def serve(peer: Peer, argument: Fields) -> None:

@@ -22,6 +22,7 @@ from gnomon.domain.events import Event, Step
 from gnomon.domain.json_value import Json
 from gnomon.domain.manifest import Manifest
 from gnomon.domain.messages import Message, ModelReply, ModelRequest
+from gnomon.domain.plain import fields
 from gnomon.domain.ports import Clock, Ids
 from gnomon.domain.records import RunClosed, RunOpened, RunStep, Turn
 from gnomon.domain.records_observe import Failure
@@ -36,7 +37,7 @@ from gnomon.resident.ports import (
     RunLog,
     ToolsOverPipe,
 )
-from gnomon.resident.protocol import TurnArguments, fields
+from gnomon.resident.protocol import TurnArguments
 from gnomon.resident.quotes import describe
 from gnomon.resident.rules import Rules
 from gnomon.resident.turn_text import (

@@ -27,6 +27,7 @@ from gnomon.domain.errors import (
 )
 from gnomon.domain.json_value import Fields, Json
 from gnomon.domain.messages import ModelReply
+from gnomon.domain.plain import fields, read
 from gnomon.domain.ports import Clock, Ids
 from gnomon.domain.records import ErrorNoted, ModeChanged, SkipReason, Started, Stopped, Tick
 from gnomon.resident import carry, executive, reflection, stall, state
@@ -43,8 +44,6 @@ from gnomon.resident.protocol import (
     TickArguments,
     TickReply,
     TurnArguments,
-    fields,
-    read,
 )
 from gnomon.resident.rules import Rules
 from gnomon.resident.work import Executive, Finished

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from gnomon.clock import SystemClock, SystemIds
 from gnomon.domain.json_value import Fields
 from gnomon.domain.messages import Message
+from gnomon.domain.plain import read
 from gnomon.domain.ports import Clock, Ids
 from gnomon.observe.corrections import Situation, correcting_rule
 from gnomon.resident.life import Resident
-from gnomon.resident.protocol import Spawn, read
+from gnomon.resident.protocol import Spawn
 from gnomon.resident.quotes import answer_from, describe
 from gnomon.resident.rules import Rules
 from gnomon.trust.ipc import Peer

@@ -15,9 +15,9 @@ from gnomon.domain.events import Event
 from gnomon.domain.json_value import Fields, Json
 from gnomon.domain.ledgers import Ack, LedgerName
 from gnomon.domain.messages import ModelReply, ModelRequest
+from gnomon.domain.plain import fields, read
 from gnomon.domain.records import RunOpened
 from gnomon.domain.views import Source
-from gnomon.resident.protocol import fields, read
 
 RECALL_TOOL = "recall"
 RECALL_LIMIT = 5

@@ -4,20 +4,17 @@ The gateway builds `Spawn`, `TickArguments`, `TurnArguments` and `StopArguments`
 answers a tick with `TickReply` and a turn with `gnomon.domain.views.TurnReply`.
 """
 
-from typing import Annotated, TypeVar, cast
+from typing import Annotated
 
 import msgspec
 
-from gnomon.domain.errors import RecordError
 from gnomon.domain.instants import Millis
-from gnomon.domain.json_value import Fields, Json
+from gnomon.domain.json_value import Json
 from gnomon.domain.manifest import Manifest
 from gnomon.domain.messages import Message
 from gnomon.domain.policy import Autonomy
 from gnomon.domain.records import Mode, Origin, SkipReason, SurfaceKind, SurfaceMode
 from gnomon.domain.views import ModelKind
-
-T = TypeVar("T")
 
 NO_WORK = Manifest(id="executive", title="Background work")
 
@@ -149,18 +146,3 @@ class ArtifactReply(Said, frozen=True):
     artifact: str
     progressed: bool
     surface_mode: SurfaceMode
-
-
-def read(args: Json, kind: type[T]) -> T:
-    """Raises RecordError, naming what does not fit."""
-    try:
-        return msgspec.convert(args, type=kind)
-    except msgspec.ValidationError as error:
-        raise RecordError(
-            f"The request is malformed: {error}.", kind=kind.__name__, reason=str(error)
-        ) from error
-
-
-def fields(said: Said | msgspec.Struct) -> Fields:
-    """As the pipe takes it."""
-    return cast(Fields, msgspec.to_builtins(said))

@@ -21,6 +21,7 @@ from gnomon.domain.canonical import canonical
 from gnomon.domain.errors import GnomonError, InvalidOutputError, ModelReplyError
 from gnomon.domain.manifest import Manifest
 from gnomon.domain.messages import Message
+from gnomon.domain.plain import fields, read
 from gnomon.domain.ports import Clock, Ids
 from gnomon.domain.records import AttemptOutcome, RunClosed, RunOpened, SurfaceMode
 from gnomon.resident import executive
@@ -32,7 +33,7 @@ from gnomon.resident.ports import (
     RunLog,
     ToolsOverPipe,
 )
-from gnomon.resident.protocol import ArtifactArguments, ArtifactReply, fields, read
+from gnomon.resident.protocol import ArtifactArguments, ArtifactReply
 from gnomon.resident.rules import Rules
 
 PROMPT = "executive-prompt@production"

@@ -21,6 +21,7 @@ from gnomon.domain.json_value import Fields, Json
 from gnomon.domain.ledgers import BODIES, Ack, LedgerName
 from gnomon.domain.manifest import Manifest
 from gnomon.domain.messages import Message, ModelRequest, ToolCall
+from gnomon.domain.plain import fields, read
 from gnomon.domain.policy import WORKSPACE_TOOLS
 from gnomon.domain.ports import Clock, Ids, Model, Tools
 from gnomon.domain.records import Mode, Reflection, SkipReason, SurfaceMode
@@ -40,8 +41,6 @@ from gnomon.resident.protocol import (
     TickArguments,
     TickReply,
     TurnArguments,
-    fields,
-    read,
 )
 from gnomon.resident.rules import Rules
 from gnomon.scaffold.defaults import packaged_defaults
