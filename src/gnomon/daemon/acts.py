@@ -82,6 +82,9 @@ class Acts:
             asked.paths, asked.sources, dry_run=asked.dry_run, progress=progress
         )
         self._core.stream.publish("history", {"files": len(rows)})
+        if not asked.dry_run:
+            new = sum(row.new_observations for row in rows)
+            self._core.stores.journal(f"Read {len(rows)} files of history: {new} new turns.")
         if self._running is not None and not asked.dry_run:
             self._core.background.run(self._core.findings.look())
         return rows

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from gnomon import clock_step
+from gnomon import __version__, clock_step
 from gnomon.clock_step import ClockReading
 from gnomon.daemon import beat, heartbeat
 from gnomon.daemon.beat import Due, Schedule
@@ -13,7 +13,7 @@ from gnomon.daemon.cycle import Cycle
 from gnomon.daemon.engagement import Watch
 from gnomon.daemon.heartbeat import Heartbeat
 from gnomon.domain.errors import GnomonError
-from gnomon.domain.instants import SECOND, Millis
+from gnomon.domain.instants import SECOND, Millis, iso
 
 
 @dataclass
@@ -52,6 +52,7 @@ class Life:
             is_paused=core.memo.facts_paused(clock.wall()),
         )
         heartbeat.write(core.home.heartbeat, this)
+        core.stores.journal(_began(last, core.broker.in_force.name))
         await self._wake_resident()
         self._beat = asyncio.create_task(
             beat.run(clock.monotonic, lambda: self.tick_seconds, self.act, self._scheduled),
@@ -69,6 +70,7 @@ class Life:
         await core.book.end()
         clock = core.platform.clock
         heartbeat.write(core.home.heartbeat, heartbeat.now(clock, self.boot, ended=True))
+        core.stores.journal("Stopped in order.")
 
     async def act(self, things: list[Due]) -> None:
         """One beat. A tick runs beside it, so that a slow model delays no heartbeat."""
@@ -140,3 +142,9 @@ class Life:
 
     def _scheduled(self, schedule: Schedule) -> None:
         self.schedule = schedule
+
+
+def _began(last: Heartbeat | None, model: str) -> str:
+    """The journal's sentence for a start."""
+    how = "" if last is None or last.ended else f" The life before crashed after {iso(last.wall)}."
+    return f"Started, version {__version__}, with the model {model}.{how}"
