@@ -7,6 +7,7 @@ import typer
 from gnomon import __version__
 from gnomon.cli import (
     verbs_chat,
+    verbs_demo,
     verbs_fitness,
     verbs_folders,
     verbs_health,
@@ -49,6 +50,7 @@ def build() -> typer.Typer:
         verbs_model,
         verbs_health,
         verbs_simulate,
+        verbs_demo,
     ):
         group.register(app)
     return app

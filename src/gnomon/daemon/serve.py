@@ -8,7 +8,8 @@ from collections.abc import Callable
 
 from gnomon.daemon.acts import Acts, Running
 from gnomon.daemon.core import Core, open_core
-from gnomon.daemon.create import ensure_root
+from gnomon.daemon.create import ensure_root, is_simulated
+from gnomon.daemon.exhibit import exhibited
 from gnomon.daemon.life import Life
 from gnomon.daemon.operations import table
 from gnomon.daemon.platform import Platform
@@ -27,13 +28,16 @@ Ready = Callable[[dict[str, object]], None]
 async def serve(
     home: Home, agent: str, port: int | None, platform: Platform, ready: Ready, began: float
 ) -> None:
-    """Run until SIGTERM, SIGINT or `kernel.stop`. `began` is when the process began, on the
-    monotonic clock; `ready` hears the address once it answers.
+    """Run until SIGTERM, SIGINT or `kernel.stop`; a simulated home is only shown. `began` is
+    when the process began, on the monotonic clock; `ready` hears the address once it answers.
 
     Raises HomeLockedError, HomeError, ConfigError, LedgerCorruptError, UsageError (port).
     """
     protect_this_process()
     ensure_root(home)
+    simulated = is_simulated(home)
+    if simulated:
+        platform = exhibited(home, platform)
     lock = HomeLock.acquire(home.lock, pid=os.getpid())
     try:
         async with open_core(home, agent, platform) as core:
@@ -42,7 +46,7 @@ async def serve(
             operations: dict[str, Operation] = {}
             authority = _authority(core)
             listener = await listen(
-                Wiring(operations, authority, core.stream, platform.clock),
+                Wiring(operations, authority, core.stream, platform.clock, simulated=simulated),
                 core.config.gateway.port if port is None else port,
             )
             try:
@@ -63,10 +67,12 @@ async def _live(
     ready: Ready,
     began: float,
 ) -> None:
-    life = Life(core)
-    running = Running(listener.url, authority, life.next_tick_at, stopping.set)
+    life = None if is_simulated(core.home) else Life(core)
+    next_tick_at = life.next_tick_at if life else lambda: None
+    running = Running(listener.url, authority, next_tick_at, stopping.set)
     operations.update(table(core, Acts(core, running)))
-    await life.begin()
+    if life:
+        await life.begin()
     try:
         lock.tell(pid=os.getpid(), url=listener.url, agent=core.agent.agent)
         link = running.login_link(core.platform.clock.wall())
@@ -81,7 +87,8 @@ async def _live(
         )
         await stopping.wait()
     finally:
-        await life.end()
+        if life:
+            await life.end()
 
 
 def _authority(core: Core) -> Authority:

@@ -11,9 +11,12 @@ from gnomon.gateway.stream import Stream
 
 @dataclass(frozen=True)
 class Wiring:
-    """`operations` by name: the one table. What is not in it has no route and no button."""
+    """`operations` by name: the one table. What is not in it has no route and no button.
+    `simulated`: every page says that what it shows never happened.
+    """
 
     operations: Mapping[str, Operation]
     authority: Authority
     stream: Stream
     clock: Clock
+    simulated: bool = False

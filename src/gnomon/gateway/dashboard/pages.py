@@ -45,7 +45,9 @@ class Pages:
         self._operations = wiring.operations
         self._stream = wiring.stream
         self._clock = wiring.clock
-        self._environment = environment(self._operations, self._happenings, self._clock.wall)
+        self._environment = environment(
+            self._operations, self._happenings, self._clock.wall, simulated=wiring.simulated
+        )
         self._static: dict[str, tuple[bytes, str]] = {}
 
     async def serve(self, asked: web.Request) -> web.StreamResponse:

@@ -21,6 +21,8 @@ def environment(
     operations: Mapping[str, Operation],
     happenings: Callable[[], Sequence[Happening]],
     now: Callable[[], Millis],
+    *,
+    simulated: bool = False,
 ) -> Environment:
     """Templates with `t` (words), `say` (a Sentence), `has` (whether operations exist)."""
     made = Environment(
@@ -57,6 +59,7 @@ def environment(
         "say": say,
         "has": has,
         "now": now,
+        "simulated": simulated,
         "gist": wording.gist,
         "pretty": wording.pretty,
         "happenings": happenings,

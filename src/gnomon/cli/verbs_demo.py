@@ -1,0 +1,85 @@
+"""`demo`: a simulated month, looked at in the dashboard."""
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gnomon.cli import asks
+from gnomon.cli.connection import answers
+from gnomon.cli.line import Line
+from gnomon.cli.options import AgentOption, HomeOption, Invocation, JsonOption, invocation
+from gnomon.domain.errors import UsageError
+from gnomon.home import Home
+from gnomon.lock import holder
+
+DAYS, SEED = 30, 1
+
+
+def register(app: typer.Typer) -> None:
+    """Add this verb."""
+    app.command("demo")(demo)
+
+
+def demo(
+    ctx: typer.Context,
+    port: Annotated[int, typer.Option(help="Port of its dashboard; 0 takes a free one.")] = 0,
+    no_open: Annotated[bool, typer.Option("--no-open", help="Open no browser.")] = False,
+    home: HomeOption = None,
+    agent: AgentOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show what a month with Gnomon looks like: simulated, and said so on every page.
+
+    The month is lived once, beside your home and apart from it; that takes half a minute.
+    Its gateway has no model and does nothing by itself. `gnomon down --home DIR` ends it.
+
+    Example: `gnomon demo`
+    """
+    from gnomon.cli.main import become_daemon
+
+    asked = invocation(ctx, home, agent, as_json)
+    shown = Home(beside(asked.home.root))
+    if not shown.format_file.exists():
+        _live(asked, shown)
+    held = holder(shown.lock)
+    if held is not None and answers(held.url):
+        _open(asked, shown)
+        return
+    arguments = ["--home", str(shown.root), "--port", str(port)]
+    flags = {"--no-open": no_open, "--json": as_json}
+    become_daemon([*arguments, *(name for name, wanted in flags.items() if wanted)])
+
+
+def beside(home: Path) -> Path:
+    """Where the demo's home is: `gnomon` -> `gnomon-demo`."""
+    return home.with_name(f"{home.name}-demo")
+
+
+def _live(asked: Invocation, shown: Home) -> None:
+    """Live the month. Raises UsageError when its place is taken by something else."""
+    from gnomon.simulate.world import Plan, simulate
+
+    if not asked.as_json:
+        asked.output.note(f"Living {DAYS} days in {shown.root} ...")
+    lived = simulate(Plan(days=DAYS, seed=SEED, keep=shown.root))
+    if lived.violations:
+        raise UsageError(
+            "The simulated month broke a rule: " + lived.violations[0],
+            next_step="`gnomon simulate --days 30` says more. Please tell its authors.",
+        )
+
+
+def _open(asked: Invocation, shown: Home) -> None:
+    """It runs already: a fresh link to it."""
+    connection = asked.connect(shown, asked.agent)
+    try:
+        link = connection.call(asks.LOGIN_LINK, {})
+    finally:
+        connection.close()
+    asked.show(link, [Line(link.url)])
+    if not asked.as_json and (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+        import webbrowser
+
+        webbrowser.open(link.url)
