@@ -512,6 +512,21 @@ async def test_a_window_that_was_entered_again_between_two_runs_is_not_measured_
     assert [last[hour(n)]["stall_reason"] for n in (2, 3, 4)] == [None, "clock_step", "clock_step"]
 
 
+async def test_a_clock_set_back_while_the_machine_was_off_makes_no_window_twice(
+    kernel: Kernel,
+) -> None:
+    story = kernel.story
+    story.begin()
+    live(story, 4.5, reflecting=True)
+    await kernel.run()
+    story.clock.step(-40 * 60)  # nobody notes it
+    story.begin(boot_id="another", cause="crash", gap_seconds=200)
+    live(story, 1.5, reflecting=True)
+    await kernel.run()
+    starts = [line["window_start"] for line in kernel.lines() if line["kind"] == "window"]
+    assert starts == [hour(n) for n in range(5)]
+
+
 async def test_a_wrong_year_set_right_leaves_the_true_windows_measured(kernel: Kernel) -> None:
     story = kernel.story
     story.begin()

@@ -7,14 +7,13 @@ repeated: what it did by then is unknown, and only the agent can look.
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from gnomon.agent.outcome import Outcome
 from gnomon.agent.places import HostArgument
 from gnomon.domain.errors import PipeError
-from gnomon.domain.json_value import Fields, Json
+from gnomon.domain.json_value import Fields
 from gnomon.domain.plain import read
-from gnomon.domain.ports import Clock
+from gnomon.domain.ports import Child, Clock
 
 MAX_STARTS = 2
 IDLE_SECONDS = 300.0
@@ -22,19 +21,7 @@ IDLE_SECONDS = 300.0
 GRACE_SECONDS = 1.0
 
 
-class HostPeer(Protocol):
-    async def call(self, op: str, args: Fields) -> Json: ...
-
-
-class Host(Protocol):
-    """What is needed of a jailed process (`gnomon.trust.jail.Child`)."""
-
-    @property
-    def peer(self) -> HostPeer: ...
-    async def stop(self, grace: float) -> None: ...
-
-
-StartHost = Callable[[HostArgument], Awaitable[Host]]
+StartHost = Callable[[HostArgument], Awaitable[Child]]
 
 
 @dataclass
@@ -42,7 +29,7 @@ class _Slot:
     """One run's host. `busy` calls are under way; `starts` counts those that were not planned."""
 
     used_at: float
-    host: Host | None = None
+    host: Child | None = None
     argument: HostArgument | None = None
     busy: int = 0
     starts: int = 0
@@ -90,7 +77,7 @@ class ToolHosts:
             text = "The tool host died. What the call did by then is unknown: look first."
             return Outcome(text=text, error="TOOL_DIED")
 
-    async def _host(self, slot: _Slot, argument: HostArgument) -> Host | None:
+    async def _host(self, slot: _Slot, argument: HostArgument) -> Child | None:
         """The run's host, started when there is none; null when it died too often."""
         async with slot.lock:
             if slot.host is not None and slot.argument != argument and slot.busy == 1:
@@ -103,7 +90,7 @@ class ToolHosts:
                 slot.starts += 1
             return slot.host
 
-    async def _drop(self, slot: _Slot, host: Host) -> None:
+    async def _drop(self, slot: _Slot, host: Child) -> None:
         async with slot.lock:
             if slot.host is host:
                 slot.host = None

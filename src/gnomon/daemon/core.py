@@ -8,7 +8,6 @@ import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
-from typing import cast
 
 from gnomon import config as configuration
 from gnomon.agent.places import HostArgument
@@ -17,7 +16,6 @@ from gnomon.brokers.model import ModelBroker
 from gnomon.brokers.model_budget import Limits
 from gnomon.brokers.model_gate import BrokerState, Surroundings
 from gnomon.brokers.tool import ToolBroker, ToolGrant
-from gnomon.brokers.tool_hosts import Host as ToolHost
 from gnomon.brokers.tool_hosts import ToolHosts
 from gnomon.brokers.tool_jail import start_tool_host
 from gnomon.config import Config
@@ -287,8 +285,8 @@ class Core:
         self.stores.journal(f"The resident: {code}: {detail}")
         self.say_status()
 
-    async def _start_tool_host(self, argument: HostArgument) -> ToolHost:
-        return cast(ToolHost, await start_tool_host(self.platform.start_child, argument))
+    async def _start_tool_host(self, argument: HostArgument) -> ChildProcess:
+        return await start_tool_host(self.platform.start_child, argument)
 
     async def _start_resident(self) -> ChildProcess:
         await self.services.abandon_runs()

@@ -1,7 +1,6 @@
 """Which model is in force, and the change to another while Gnomon runs."""
 
 from pathlib import Path
-from typing import cast
 
 import msgspec
 
@@ -10,14 +9,13 @@ from gnomon.brokers.model import ModelBroker
 from gnomon.brokers.model_in_force import FREE, NO_MODEL, InForce, Prices, prices_of
 from gnomon.config import Config, ModelConfig
 from gnomon.daemon.arguments import ModelUse
-from gnomon.daemon.platform import Platform
+from gnomon.daemon.platform import ChildProcess, Platform
 from gnomon.domain.errors import UsageError
 from gnomon.domain.views import ModelOffer
 from gnomon.gateway.operation import Progress
 from gnomon.home import Home
 from gnomon.models import choice, fetch, offers, plans
 from gnomon.models.choice import Choice
-from gnomon.models.host_peer import HostChild
 from gnomon.models.hosted import HostedModel, HostPlan
 from gnomon.statefile import write_atomic
 from gnomon.trust.jail import Grants
@@ -120,9 +118,8 @@ class ModelsInForce:
             timeout_seconds=config.timeout_seconds,
         )
 
-    async def _start(self, plan: HostPlan) -> HostChild:
+    async def _start(self, plan: HostPlan) -> ChildProcess:
         grants = Grants(read=tuple(map(Path, plan.read)), connect=plan.connect)
-        child = await self._platform.start_child(
+        return await self._platform.start_child(
             "model-host", plan.module, plan.argument, grants, serve=None
         )
-        return cast(HostChild, child)

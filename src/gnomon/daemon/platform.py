@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from gnomon.disk import SYSTEM_DISK, Disk
-from gnomon.domain.json_value import Fields, Json
+from gnomon.domain.json_value import Fields
 from gnomon.domain.policy import Role
-from gnomon.domain.ports import Clock, Ids
+from gnomon.domain.ports import Child, Clock, Ids
 from gnomon.domain.views import JailLevel
 from gnomon.trust.ipc import Serve
 from gnomon.trust.jail import Grants
@@ -17,30 +17,15 @@ from gnomon.trust.jail import Grants
 T = TypeVar("T")
 
 
-class ChildPeer(Protocol):
-    """The pipe to a jailed process."""
+class ChildProcess(Child, Protocol):
+    """A child that tells of its jail."""
 
-    async def call(
-        self, op: str, args: Fields, *, on_part: Callable[[Json], None] | None = None
-    ) -> Json: ...
-
-
-class ChildProcess(Protocol):
-    """A jailed process (`gnomon.trust.jail.Child`), or what plays one in the simulator."""
-
-    @property
-    def pid(self) -> int: ...
     @property
     def level(self) -> JailLevel: ...
-    @property
-    def peer(self) -> ChildPeer: ...
     @property
     def self_test(self) -> Fields:
         """What its jail proved at the start; empty where there is none."""
         ...
-
-    async def wait(self) -> int: ...
-    async def stop(self, grace: float) -> None: ...
 
 
 class StartChild(Protocol):

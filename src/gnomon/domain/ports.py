@@ -78,6 +78,33 @@ class ToolResult(Protocol):
         ...
 
 
+class Pipe(Protocol):
+    """The pipe to another process (`gnomon.trust.ipc.Peer`), for whoever asks over it."""
+
+    async def call(
+        self, op: str, args: Fields, *, on_part: Callable[[Json], None] | None = None
+    ) -> Json:
+        """Raises the GnomonError that the other side raised; PipeError when it is gone."""
+        ...
+
+
+class Child(Protocol):
+    """A process that the gateway started (`gnomon.trust.jail.Child`), or what plays one."""
+
+    @property
+    def pid(self) -> int: ...
+    @property
+    def peer(self) -> Pipe: ...
+
+    async def wait(self) -> int:
+        """Its exit code once it has ended; negative for a signal."""
+        ...
+
+    async def stop(self, grace: float) -> None:
+        """End it; it has `grace` seconds to end by itself."""
+        ...
+
+
 Emit = Callable[[Event], None]
 """Takes one event of the agent's stream."""
 

@@ -21,8 +21,7 @@ from gnomon.domain.errors import (
 )
 from gnomon.domain.json_value import Fields, Json
 from gnomon.domain.messages import ModelReply, ModelRequest
-from gnomon.domain.ports import Clock
-from gnomon.models.host_peer import HostChild
+from gnomon.domain.ports import Child, Clock
 
 HUNG_SECONDS = 2.0
 """A host ends its own calls in time; one that is this much later is hung, and is killed."""
@@ -47,7 +46,7 @@ class HostPlan:
 
 Plan = Callable[[], Awaitable[HostPlan]]
 """Makes the plan anew at each start: names are resolved then, weights are looked for then."""
-Start = Callable[[HostPlan], Awaitable[HostChild]]
+Start = Callable[[HostPlan], Awaitable[Child]]
 
 
 class HostedModel:
@@ -71,7 +70,7 @@ class HostedModel:
         self._idle_seconds = idle_seconds
         self._key = key
         self._keep_after_failure = keep_after_failure
-        self._child: HostChild | None = None
+        self._child: Child | None = None
         self._watch: asyncio.Task[None] | None = None
         self._starting = asyncio.Lock()
         self._running = 0
@@ -105,7 +104,7 @@ class HostedModel:
         async with self._starting:
             await self._drop(self._child)
 
-    async def _ready(self) -> HostChild:
+    async def _ready(self) -> Child:
         async with self._starting:
             if self._child is None:
                 try:
@@ -119,9 +118,7 @@ class HostedModel:
                 self._watch = asyncio.create_task(self._forget_when_dead(self._child))
             return self._child
 
-    async def _ask(
-        self, child: HostChild, request: ModelRequest, on_text: OnText | None
-    ) -> ModelReply:
+    async def _ask(self, child: Child, request: ModelRequest, on_text: OnText | None) -> ModelReply:
         args: dict[str, Json] = {"request": msgspec.to_builtins(request)}
         key = self._key()
         if key is not None:
@@ -143,12 +140,12 @@ class HostedModel:
             return not self._keep_after_failure
         return isinstance(error, TimeoutError | PipeError | msgspec.ValidationError)
 
-    async def _forget_when_dead(self, child: HostChild) -> None:
+    async def _forget_when_dead(self, child: Child) -> None:
         await child.wait()
         if self._child is child:
             self._child = None
 
-    async def _drop(self, child: HostChild | None) -> None:
+    async def _drop(self, child: Child | None) -> None:
         """Forget a host and end it. One that was forgotten already is left alone."""
         if child is None or self._child is not child:
             return

@@ -195,9 +195,13 @@ class FitnessWriting:
         entered again, which the writer must not measure as if they were new.
         """
         window_ms = self._loaded.config.window_ms
-        steps = self._steps(tail)
+        lines = list(self._ledgers[ENGAGEMENT].read(after_seq=tail.engagement_before))
+        steps = [line.body for line in lines if isinstance(line.body, ClockStepped)]
         reached = [now, *(parse_iso(step.wall_before) for step in steps)]
-        entered = [now, *(parse_iso(step.wall_after) for step in steps)]
+        # A clock that was set back while the machine was off is noted by nobody; but a life's
+        # first line is dated by it.
+        entered = [now, *(line.at for line in lines if line.seq > tail.engagement.seq)]
+        entered += (parse_iso(step.wall_after) for step in steps)
         starts = [iso(window_start(at, window_ms)) for at in entered]
         if not any(map(tail.is_lived, starts)) and not tail.lives_again:
             return
@@ -208,11 +212,6 @@ class FitnessWriting:
             if not isinstance(body, Gap) and since <= body.window_start <= upto:
                 found[body.window_start] = Standing(body=body, after=0)
         tail.standing = {**found, **tail.standing}
-
-    def _steps(self, tail: FitnessTail) -> list[ClockStepped]:
-        """How the clock was set since the last window that was measured."""
-        lines = self._ledgers[ENGAGEMENT].read(after_seq=tail.engagement_before)
-        return [line.body for line in lines if isinstance(line.body, ClockStepped)]
 
 
 def _decoded(answer: Json) -> Due:

@@ -23,7 +23,7 @@ from gnomon.domain.json_value import Json
 from gnomon.domain.manifest import Manifest
 from gnomon.domain.messages import Message, ModelReply, ModelRequest
 from gnomon.domain.plain import fields
-from gnomon.domain.ports import Clock, Ids
+from gnomon.domain.ports import Clock, Ids, Pipe
 from gnomon.domain.records import RunClosed, RunOpened, RunStep, Turn
 from gnomon.domain.records_observe import Failure
 from gnomon.domain.views import Source, TurnReply
@@ -32,7 +32,6 @@ from gnomon.resident.ports import (
     EventsOverPipe,
     LedgerOverPipe,
     ModelOverPipe,
-    Pipe,
     RecallOverPipe,
     RunLog,
     ToolsOverPipe,

@@ -28,13 +28,13 @@ from gnomon.domain.errors import (
 from gnomon.domain.json_value import Fields, Json
 from gnomon.domain.messages import ModelReply
 from gnomon.domain.plain import fields, read
-from gnomon.domain.ports import Clock, Ids
+from gnomon.domain.ports import Clock, Ids, Pipe
 from gnomon.domain.records import ErrorNoted, ModeChanged, SkipReason, Started, Stopped, Tick
 from gnomon.resident import carry, executive, reflection, stall, state
 from gnomon.resident.chat import Chat
 from gnomon.resident.notices import Notice, has_room, notice_of
 from gnomon.resident.notifier import Notifier
-from gnomon.resident.ports import LedgerOverPipe, ModelOverPipe, Pipe, StateOverPipe
+from gnomon.resident.ports import LedgerOverPipe, ModelOverPipe, StateOverPipe
 from gnomon.resident.protocol import (
     Problem,
     ScaffoldText,

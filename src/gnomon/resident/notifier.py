@@ -6,8 +6,9 @@ stands only that the resident handed it over, on its own ledger.
 
 from gnomon.domain.errors import TrustError
 from gnomon.domain.plain import fields, read
+from gnomon.domain.ports import Pipe
 from gnomon.domain.records import Mode, SurfaceDecided
-from gnomon.resident.ports import LedgerOverPipe, Pipe
+from gnomon.resident.ports import LedgerOverPipe
 from gnomon.resident.protocol import SurfaceArguments, SurfaceReply
 
 SPEAKING: frozenset[Mode] = frozenset({"soft", "full"})

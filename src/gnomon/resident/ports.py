@@ -3,7 +3,6 @@
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from typing import Protocol
 
 import msgspec
 
@@ -16,19 +15,12 @@ from gnomon.domain.json_value import Fields, Json
 from gnomon.domain.ledgers import Ack, LedgerName
 from gnomon.domain.messages import ModelReply, ModelRequest
 from gnomon.domain.plain import fields, read
+from gnomon.domain.ports import Pipe
 from gnomon.domain.records import RunOpened
 from gnomon.domain.views import Source
 
 RECALL_TOOL = "recall"
 RECALL_LIMIT = 5
-
-
-class Pipe(Protocol):
-    """What is needed of `gnomon.trust.ipc.Peer`."""
-
-    async def call(
-        self, op: str, args: Fields, *, on_part: Callable[[Json], None] | None = None
-    ) -> Json: ...
 
 
 class ModelOverPipe:

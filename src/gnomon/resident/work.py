@@ -22,14 +22,13 @@ from gnomon.domain.errors import GnomonError, InvalidOutputError, ModelReplyErro
 from gnomon.domain.manifest import Manifest
 from gnomon.domain.messages import Message
 from gnomon.domain.plain import fields, read
-from gnomon.domain.ports import Clock, Ids
+from gnomon.domain.ports import Clock, Ids, Pipe
 from gnomon.domain.records import AttemptOutcome, RunClosed, RunOpened, SurfaceMode
 from gnomon.resident import executive
 from gnomon.resident.ports import (
     EventsOverPipe,
     LedgerOverPipe,
     ModelOverPipe,
-    Pipe,
     RunLog,
     ToolsOverPipe,
 )

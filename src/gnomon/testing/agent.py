@@ -103,11 +103,15 @@ class FakeHost:
         self.requests: list[Fields] = []
         self.stopped = asyncio.Event()
 
+    pid = 0
+
     @property
     def peer(self) -> "FakeHost":
         return self
 
-    async def call(self, op: str, args: Fields) -> Json:
+    async def call(
+        self, op: str, args: Fields, *, on_part: Callable[[Json], None] | None = None
+    ) -> Json:
         assert op == "tool"
         self.requests.append(args)
         answer = self.answer
@@ -118,6 +122,10 @@ class FakeHost:
             raise answer
         outcome = Outcome(text=answer) if isinstance(answer, str) else answer
         return {"text": outcome.text, "error": outcome.error}
+
+    async def wait(self) -> int:
+        await self.stopped.wait()
+        return 0
 
     async def stop(self, grace: float) -> None:
         self.stopped.set()

@@ -5,7 +5,6 @@ import importlib
 from collections.abc import Awaitable, Callable
 
 from gnomon.domain.json_value import Fields
-from gnomon.models.host_peer import HostPeer
 from gnomon.models.hosted import HostPlan
 from gnomon.testing.pipe import peer_pair
 from gnomon.trust.ipc import Peer
@@ -18,16 +17,12 @@ class MemoryChild:
 
     def __init__(self, pid: int, peer: Peer, tasks: tuple[asyncio.Task[None], ...]) -> None:
         self.pid = pid
-        self._peer = peer
+        self.peer = peer
         self._tasks = tasks
         self.stopped = False
 
-    @property
-    def peer(self) -> HostPeer:
-        return self._peer
-
     async def wait(self) -> int:
-        await self._peer.closed()
+        await self.peer.closed()
         return 0
 
     async def stop(self, grace: float) -> None:
@@ -38,7 +33,7 @@ class MemoryChild:
 
     def kill(self) -> None:
         """Die at once, as by a signal."""
-        self._peer.close()
+        self.peer.close()
         for task in self._tasks:
             task.cancel()
 
