@@ -29,7 +29,7 @@ from gnomon.domain.records import (
 )
 from gnomon.domain.records_observe import Failure, Observation
 from gnomon.ledger.codec import ENVELOPE, MAX_LINE, decode_line, encode_line, judge_line, line_hash
-from gnomon.ledger.typed import read_typed
+from gnomon.ledger.typed import typed_reader
 
 AT = Millis(1_780_000_000_123)
 OBSERVED = Observation(
@@ -168,7 +168,7 @@ def test_the_quick_and_the_slow_way_of_reading_agree(data: st.DataObject) -> Non
 
 def test_every_record_is_read_the_quick_way() -> None:
     for bodies, body in EXAMPLES:
-        read = read_typed(encode_line(3, AT, "b" * 64, body), bodies)
+        read = typed_reader(bodies).read(encode_line(3, AT, "b" * 64, body), GENESIS)
         assert read is not None, body
         assert read.body == body
 
