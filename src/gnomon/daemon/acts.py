@@ -24,6 +24,9 @@ from gnomon.domain.views import (
 from gnomon.gateway.authority import Authority
 from gnomon.gateway.operation import Nothing, Progress
 
+TURN_GRACE_SECONDS = 120.0
+"""How long a new model waits for turns that the old one is in the middle of."""
+
 
 class Acts:
     """`running` is null for a verb without a daemon: what only a daemon can do is refused."""
@@ -113,6 +116,7 @@ class Acts:
 
     async def use_model(self, asked: args.ModelUse, _: Progress) -> Done:
         detail = await self._core.models.use(asked, self._core.broker)
+        await self._core.turns.over(TURN_GRACE_SECONDS)
         await self._core.world.model_changed()
         return self._done(detail)
 

@@ -67,6 +67,8 @@ class Turns:
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._ends: OrderedDict[str, tuple[int, conversations.Conversation]] = OrderedDict()
         self._handed_out: dict[str, HandedOut] = {}
+        self._over = asyncio.Event()
+        self._over.set()
 
     @property
     def in_flight(self) -> int:
@@ -159,6 +161,7 @@ class Turns:
             talk = conversations.conversation(name, ()) if session is None else self._end_of(name)
             turn = HandedOut(name, talk.last_turn + 1, text, reply_to)
             self._handed_out[name] = turn
+            self._over.clear()
             try:
                 answer = await self._ask(
                     "turn",
@@ -174,9 +177,19 @@ class Turns:
                 )
             finally:
                 del self._handed_out[name]
+                if not self._handed_out:
+                    self._over.set()
                 if turn.commit is not None:  # the next turn's number counts it
                     await asyncio.wait({turn.commit})
         return read(answer, TurnReply)
+
+    async def over(self, seconds: float) -> None:
+        """Wait until no turn is in flight, so long at most."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._over.wait()
+        except TimeoutError:
+            return  # whoever waits goes on; the turn will say what became of it
 
     async def derive(self, run: str, turn: Turn, committed_at: Millis) -> None:
         """Write what follows from a commit line, unsynced: it can be rebuilt."""
