@@ -7,12 +7,13 @@ given, so a run that was killed anywhere is simply made again.
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Protocol, cast
 
 import msgspec
 
-from gnomon.domain.errors import RecordError
+from gnomon.domain.errors import LedgerCorruptError, RecordError
 from gnomon.domain.instants import HOUR, MINUTE, Millis, iso, parse_iso
 from gnomon.domain.json_value import Fields, Json
 from gnomon.domain.ledgers import Head, LedgerName
@@ -202,6 +203,7 @@ class FitnessWriting:
         # first line is dated by it.
         entered = [now, *(line.at for line in lines if line.seq > tail.engagement.seq)]
         entered += (parse_iso(step.wall_after) for step in steps)
+        entered += self._first_not_measured(tail)
         starts = [iso(window_start(at, window_ms)) for at in entered]
         if not any(map(tail.is_lived, starts)) and not tail.lives_again:
             return
@@ -212,6 +214,14 @@ class FitnessWriting:
             if not isinstance(body, Gap) and since <= body.window_start <= upto:
                 found[body.window_start] = Standing(body=body, after=0)
         tail.standing = {**found, **tail.standing}
+
+    def _first_not_measured(self, tail: FitnessTail) -> list[Millis]:
+        """When the next decision line was written, if there is one that can be read."""
+        lines = self._ledgers[DECISIONS].read(after_seq=tail.decision.seq)
+        try:
+            return [line.at for line in islice(lines, 1)]
+        except LedgerCorruptError:
+            return []  # the job says which windows that voids
 
 
 def _decoded(answer: Json) -> Due:
