@@ -519,7 +519,9 @@ async def test_a_clock_set_back_while_the_machine_was_off_makes_no_window_twice(
     story.begin()
     live(story, 4.5, reflecting=True)
     await kernel.run()
-    story.clock.step(-40 * 60)  # nobody notes it
+    story.clock.step(-40 * 60)  # nobody notes it; each ledger begins its next file
+    for ledger in (story.decisions, story.engagement):
+        await ledger.begin_segment()
     story.begin(cause="crash", gap_seconds=200)
     live(story, 0.1, reflecting=True)
     await kernel.run()
