@@ -11,7 +11,7 @@ import aiohttp
 import pytest
 
 from gnomon.domain.errors import NoModelError, UsageError
-from gnomon.domain.instants import DAY, MINUTE, Millis
+from gnomon.domain.instants import DAY, MINUTE, SECOND
 from gnomon.gateway.authority import MAX_FAILURES
 from gnomon.gateway.listen import Listener, listen
 from gnomon.gateway.operation import Nothing, Operation
@@ -408,7 +408,7 @@ async def test_looking_ahead_does_not_spend_a_link(served: Served):
 
 async def test_an_old_link_is_void(served: Served):
     link = served.house.authority.login_link(served.url, served.house.clock.wall())
-    served.house.clock.now = Millis(served.house.clock.now + 10 * MINUTE)
+    served.house.clock.advance(10 * MINUTE / SECOND)
     async with served.http.get(link.url, allow_redirects=False) as answer:
         assert answer.status == 401
 
@@ -639,7 +639,7 @@ async def test_a_part_that_breaks_gives_nothing_away(served: Served, caplog):
 
 async def test_a_session_in_use_gets_its_cookie_again_once_a_day(served: Served):
     headers = {"Cookie": await served.sign_in()}
-    served.house.clock.now = Millis(served.house.clock.now + DAY)
+    served.house.clock.advance(DAY / SECOND)
     for renewed in (True, False):
         async with served.http.get(served.url + "/", headers=headers) as answer:
             assert ("Set-Cookie" in answer.headers) is renewed

@@ -8,13 +8,14 @@ import pytest
 from gnomon.gateway import events
 from gnomon.gateway.listen import listen
 from gnomon.gateway.stream import MAX_EVENT_BYTES, FellBehindError, Stream
-from gnomon.testing.operations import NOON, OPERATOR_TOKEN, PretendedHouse
+from gnomon.testing.clock import START
+from gnomon.testing.operations import OPERATOR_TOKEN, PretendedHouse
 
 BOUND = 5
 
 
 def a_stream(ring: int = 4) -> Stream:
-    return Stream(lambda: NOON, ring=ring)
+    return Stream(lambda: START, ring=ring)
 
 
 async def test_a_reader_gets_what_waits_at_once_and_what_comes_later():

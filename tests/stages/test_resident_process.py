@@ -15,7 +15,8 @@ from gnomon.domain.records import Started
 from gnomon.resident.main import corrected, serve
 from gnomon.resident.protocol import ModelFacts, ScaffoldText, Spawn, StopArguments
 from gnomon.scaffold.defaults import packaged_defaults
-from gnomon.testing.gateway import RESIDENT_MANIFEST, START, FakeGateway
+from gnomon.testing.clock import START
+from gnomon.testing.gateway import RESIDENT_MANIFEST, FakeGateway
 from gnomon.testing.models import ScriptedModel
 from gnomon.testing.pipe import peer_pair
 

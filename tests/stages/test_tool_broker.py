@@ -21,7 +21,8 @@ from gnomon.domain.json_value import Fields, Json
 from gnomon.domain.messages import ToolCall
 from gnomon.domain.policy import AUTONOMIES, Autonomy, Role
 from gnomon.domain.views import Folder, Source
-from gnomon.testing.agent import Answering, FakeHost, StillClock
+from gnomon.testing.agent import Answering, FakeHost
+from gnomon.testing.clock import FakeClock
 from gnomon.testing.pipe import peer_pair
 from gnomon.trust.ipc import Peer
 
@@ -43,7 +44,7 @@ class World:
 
     answers: list[Answering] = field(default_factory=list)
     hosts: list[FakeHost] = field(default_factory=list)
-    clock: StillClock = field(default_factory=StillClock)
+    clock: FakeClock = field(default_factory=FakeClock)
     autonomy: Autonomy = "full"
     tools: frozenset[str] = frozenset({"read", "shell", "recall"})
     folders: tuple[Folder, ...] = ()
@@ -228,10 +229,10 @@ async def test_an_idle_host_is_ended_and_a_busy_one_is_not():
     busy = asyncio.create_task(world.run(call(), run="busy"))
     while len(world.hosts) < 2 or not world.hosts[1].requests:
         await asyncio.sleep(0)
-    world.clock.now += IDLE_SECONDS - 1
+    world.clock.advance(IDLE_SECONDS - 1)
     await world.broker.end_idle()
     assert not world.hosts[0].stopped.is_set()
-    world.clock.now += 1
+    world.clock.advance(1)
     await world.broker.end_idle()
     assert [host.stopped.is_set() for host in world.hosts] == [True, False]
     go.set()

@@ -18,7 +18,8 @@ from gnomon.resident.protocol import (
     TurnArguments,
 )
 from gnomon.scaffold.defaults import packaged_defaults
-from gnomon.testing.gateway import RESIDENT_MANIFEST, START, FakeGateway
+from gnomon.testing.clock import START
+from gnomon.testing.gateway import RESIDENT_MANIFEST, FakeGateway
 from gnomon.testing.models import ScriptedModel
 from gnomon.trust import jail
 from tests.capabilities import has

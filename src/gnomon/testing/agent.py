@@ -11,31 +11,15 @@ from gnomon.agent.run import Ports, Task, Working
 from gnomon.agent.tool_specs import granted
 from gnomon.domain.errors import GnomonError
 from gnomon.domain.events import Event
-from gnomon.domain.instants import Millis
 from gnomon.domain.json_value import Fields, Json
 from gnomon.domain.manifest import Manifest, ModelChoice, Stop
 from gnomon.domain.messages import Message, ToolSpec
 from gnomon.domain.ports import Model, Tools
 from gnomon.domain.records import RunStep
+from gnomon.testing.clock import FakeClock
 
 Answer = str | Outcome | GnomonError
 Answering = Answer | Callable[[Fields], Answer | Awaitable[Answer]]
-
-
-class StillClock:
-    """A clock that goes only where the test puts `now` (seconds)."""
-
-    def __init__(self, now: float = 0.0) -> None:
-        self.now = now
-
-    def wall(self) -> Millis:
-        return Millis(int(self.now * 1000))
-
-    def monotonic(self) -> float:
-        return self.now
-
-    def boottime(self) -> float:
-        return self.now
 
 
 class TableTools:
@@ -66,7 +50,7 @@ class Bench:
     specs: tuple[ToolSpec, ...] | None = None
     stop: Stop = field(default_factory=Stop)
     choice: ModelChoice = field(default_factory=ModelChoice)
-    clock: StillClock = field(default_factory=StillClock)
+    clock: FakeClock = field(default_factory=FakeClock)
     events: list[Event] = field(default_factory=list[Event])
     log: list[RunStep] = field(default_factory=list[RunStep])
     said: list[str] = field(default_factory=list[str])

@@ -46,12 +46,12 @@ from gnomon.resident.rules import Rules
 from gnomon.scaffold.defaults import packaged_defaults
 from gnomon.scaffold.hashing import version_name
 from gnomon.scaffold.versions import Scaffold
-from gnomon.testing.agent import StillClock, TableTools
+from gnomon.testing.agent import TableTools
+from gnomon.testing.clock import START, FakeClock
 from gnomon.testing.pipe import peer_pair
 from gnomon.trust.ipc import Peer
 from gnomon.trust.roles import guard
 
-START = Millis(1_780_000_000_000)
 RESIDENT_MANIFEST = Manifest(
     id="resident",
     title="Resident",
@@ -102,7 +102,7 @@ class FakeGateway:
     tools: Tools = field(default_factory=lambda: TableTools({}))
     hits: tuple[Source, ...] = ()
     scaffold: Scaffold | None = None
-    clock: Clock = field(default_factory=StillClock)
+    clock: Clock = field(default_factory=FakeClock)
     ids: Ids = field(default_factory=CountingIds)
     rules: Rules = PLAIN_RULES
     manifest: Manifest = RESIDENT_MANIFEST

@@ -13,7 +13,6 @@ import msgspec
 
 from gnomon.daemon import arguments as given
 from gnomon.domain.events import Event
-from gnomon.domain.instants import Millis
 from gnomon.domain.views import (
     Diagnosis,
     Done,
@@ -35,28 +34,12 @@ from gnomon.gateway.operation import Authority as Scope
 from gnomon.gateway.operation import Nothing, Operation, Progress
 from gnomon.gateway.stream import Stream
 from gnomon.gateway.wiring import Wiring
+from gnomon.testing.clock import FakeClock
 from gnomon.testing.facts import QUOTE, a_diagnosis, a_report, a_status, an_import_row
 from gnomon.testing.referee import PretendedInbox
 
 OPERATOR_TOKEN = "operator-token-of-a-test"  # noqa: S105 - opens nothing but a test
 CLIENT_TOKEN = "client-token-of-a-test"  # noqa: S105
-NOON = Millis(1_780_000_000_000)
-
-
-class StillClock:
-    """Stands still until a test moves it."""
-
-    def __init__(self, wall: Millis = NOON) -> None:
-        self.now = wall
-
-    def wall(self) -> Millis:
-        return self.now
-
-    def monotonic(self) -> float:
-        return self.now / 1000
-
-    def boottime(self) -> float:
-        return self.now / 1000
 
 
 @dataclass
@@ -256,7 +239,7 @@ class PretendedHouse:
     """Everything that a gateway is wired to, pretended but for the gateway itself."""
 
     gnomon: PretendedGnomon = field(default_factory=PretendedGnomon)
-    clock: StillClock = field(default_factory=StillClock)
+    clock: FakeClock = field(default_factory=FakeClock)
     kept: list[Session] = field(default_factory=list[Session])
 
     def __post_init__(self) -> None:
