@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from gnomon.daemon import arguments as args
 from gnomon.daemon import memo
-from gnomon.daemon.core import Core
+from gnomon.daemon.core import FOREVER, Core
 from gnomon.daemon.status import status
 from gnomon.domain.errors import NeedsOperatorError
 from gnomon.domain.instants import SECOND, Millis, iso
@@ -129,7 +129,7 @@ class Acts:
         now = self._core.platform.clock.wall()
         until = Millis(now + asked.for_seconds * SECOND) if asked.for_seconds is not None else None
         await self._core.pause(until)
-        words = "you resume it" if until is None else iso(until)
+        words = FOREVER if until is None else iso(until)
         return self._done(f"Paused until {words}: no model calls, nothing shown.")
 
     async def resume(self, _: Nothing, __: Progress) -> Done:

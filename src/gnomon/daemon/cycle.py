@@ -2,8 +2,8 @@
 
     look at the scaffold -> may it reflect? -> reflect -> note what came of it
 
-The gateway decides whether; the resident reflects; ledgers remember. Later stages (referee,
-refiner, judge) join here, each meeting the others in ledger records alone.
+The gateway decides whether; the resident reflects; ledgers remember. The referee is no part of
+the cycle: `life.py` runs it at the beat, and the two meet in ledger records alone.
 """
 
 from dataclasses import dataclass
