@@ -38,9 +38,12 @@ class Unfinished:
         self.since = None if found is None else found.since
 
     def mark(self) -> None:
-        """A run begins. One write a life. Raises DiskError."""
-        if self.since is None:
-            mark = Mark(since=self._clock.wall())
+        """A run begins. One write a life, and one when the clock was set back behind it: files
+        are dated by that clock. Raises DiskError.
+        """
+        now = self._clock.wall()
+        if self.since is None or now < self.since:
+            mark = Mark(since=now)
             with disk_named():
                 write_state(self._path, mark, disk=self._disk)
             self.since = mark.since
