@@ -36,7 +36,7 @@ NOT_FOR_IMPORT = {"gnomon.__main__"}
 
 def run_python(code: str, *arguments: str) -> str:
     done = subprocess.run(
-        [sys.executable, "-P", "-c", code, *arguments],
+        [sys.executable, "-B", "-P", "-c", code, *arguments],
         capture_output=True,
         text=True,
         timeout=60,
