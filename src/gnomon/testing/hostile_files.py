@@ -5,6 +5,7 @@ and raises OSError when it was held.
 import ctypes
 import errno
 import os
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -234,6 +235,8 @@ def _swap_race(place: Path, on: Targets) -> None:
             _libc.renameat2(AT_FDCWD, one, AT_FDCWD, two, RENAME_EXCHANGE)
 
     swapper = threading.Thread(target=swap)
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)  # else one thread may do all its rounds before the other runs
     swapper.start()
     escapes = 0
     try:
@@ -245,5 +248,6 @@ def _swap_race(place: Path, on: Targets) -> None:
     finally:
         done.set()
         swapper.join()
+        sys.setswitchinterval(interval)
     if not escapes:
         raise held(f"0 escapes of {on.rounds}")
