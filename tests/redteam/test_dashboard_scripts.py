@@ -169,8 +169,8 @@ async def test_without_escaping_and_policy_the_attack_succeeds(browser: Browser,
 def forget_to_escape(monkeypatch: pytest.MonkeyPatch) -> None:
     real = pages.environment
 
-    def careless(*wired):
-        made = real(*wired)
+    def careless(*wired, **more):
+        made = real(*wired, **more)
         made.autoescape = False
         made.finalize = lambda value: (
             value.encode(errors="replace").decode() if isinstance(value, str) else value
