@@ -2,20 +2,36 @@
 
 import asyncio
 import errno
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from gnomon.domain.errors import DiskError
 from gnomon.domain.instants import Millis
 from gnomon.domain.ledgers import Ack
 from gnomon.domain.records import DecisionBody
 from gnomon.ledger.file import LedgerFile
+from gnomon.resident.protocol import ArtifactArguments
 from gnomon.simulate.disk import SimulatedDisk
 from gnomon.simulate.witness import Witness, hashes
 from gnomon.testing.clock import FakeClock
 from gnomon.testing.crash import Kill, Killed
 from gnomon.testing.ledger import InlineThreads
 from tests.ledger_kit import NAME, tick
+from tests.world_kit import World, in_virtual_time
+
+DRAFT = """---
+kind: draft
+title: A draft
+summary: One thing is open.
+points:
+  - One thing is open.
+assumptions: []
+---
+
+Text.
+"""
 
 
 class Bench:
@@ -102,6 +118,26 @@ async def test_a_full_disk_and_a_medium_that_fails_are_errors_that_pass(tmp_path
     with pytest.raises(OSError, match="medium"):
         disk.sync(fd)
     disk.close(fd)
+
+
+def test_what_cannot_be_kept_on_a_full_disk_is_refused_by_name(tmp_path: Path) -> None:
+    async def live() -> None:
+        world = World(tmp_path)
+        disk = SimulatedDisk(world.clock.wall, lambda: None)
+        world.platform = replace(world.platform, disk=disk)
+        async with world.up() as gateway:
+            disk.full = True
+            with pytest.raises(DiskError, match="no space"):
+                await gateway.ask("inbox.emit", title="A test", count=True)
+            made = ArtifactArguments(
+                action_kind="draft", title="A draft", query="which one", text=DRAFT
+            )
+            with pytest.raises(DiskError, match="no space"):
+                await gateway.core.artifacts.put(made)
+            disk.full = False
+            assert (await gateway.core.artifacts.put(made)).progressed
+
+    in_virtual_time(live)
 
 
 async def test_a_line_that_is_lost_changed_or_doubled_is_noticed(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from gnomon.agent.artifacts import NAME, Artifact, is_news, read_artifact, slug
 from gnomon.agent.frontmatter import FrontmatterError
+from gnomon.daemon.disk_words import disk_named
 from gnomon.daemon.stores import Stores
 from gnomon.disk import Disk
 from gnomon.domain.errors import UsageError
@@ -28,7 +29,7 @@ class Artifacts:
         """Keep one and write its line, in the resident's name. A text that is kept already
         makes no second version.
 
-        Raises FrontmatterError when it does not fit its kind, LedgerError, OSError.
+        Raises FrontmatterError when it does not fit its kind, LedgerError, DiskError.
         """
         check_append("resident", "artifact-ledger", ArtifactMade.kind())
         made = read_artifact(asked.text, asked.action_kind)
@@ -41,7 +42,8 @@ class Artifacts:
             name = newest.stem
         else:
             name = f"{stem}@v{1 if newest is None else _version(newest) + 1}"
-            write_atomic(self.path(name), made.text.encode(), disk=self._disk)
+            with disk_named():
+                write_atomic(self.path(name), made.text.encode(), disk=self._disk)
         await self._stores.append(
             "artifact-ledger",
             ArtifactMade(

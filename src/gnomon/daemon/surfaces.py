@@ -13,6 +13,7 @@ from typing import Protocol
 
 import msgspec
 
+from gnomon.daemon.disk_words import disk_named
 from gnomon.daemon.stores import Stores
 from gnomon.disk import Disk
 from gnomon.domain.canonical import canonical
@@ -83,7 +84,7 @@ class Surfaces:
     async def emit(self, asked: Asked) -> str | None:
         """Bring it; its id. Null when it is no news: then no line is written.
 
-        Raises LedgerError, OSError: then it was not shown and may be brought again.
+        Raises LedgerError, DiskError: then it was not shown and may be brought again.
         """
         async with self._one:
             key = asked.dedupe_key
@@ -120,7 +121,8 @@ class Surfaces:
     def _keep(self, name: Sha256, payload: Payload) -> None:
         path = self._stores.agent.surfaces / f"{name}.json"
         if not path.exists():
-            write_atomic(path, canonical(payload) + b"\n", disk=self._disk)
+            with disk_named():
+                write_atomic(path, canonical(payload) + b"\n", disk=self._disk)
 
     def _line(self, asked: Asked) -> SurfaceEmitted:
         stores, payload = self._stores, asked.payload

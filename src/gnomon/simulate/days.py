@@ -256,6 +256,8 @@ class Days:
         self.story.count("power-cut" if power_cut else "kill")
         if power_cut:
             self.machine.witness.medium_failed()
+            if self.machine.disk_is_well:
+                self.machine.witness.medium_is_well()
             self.machine.clock.reboot()
         self.story.restarts += 1
         self.checks.after_life()
@@ -289,5 +291,6 @@ class Days:
         match kind:
             case "disk-full" | "sync-fails":
                 self.machine.spoil(full=False, sync_fails=False)
+                self.machine.witness.medium_is_well()
             case _:
                 self.machine.model.mood = None

@@ -54,6 +54,7 @@ class Witness:
     def __init__(self, true: Callable[[], Millis]) -> None:
         self._true = true
         self.books: dict[Path, Book] = {}
+        self._failing = False
 
     def watch(self, ledger: Appends, path: Path) -> None:
         """Hear what the writers of a ledger are told from now on."""
@@ -80,10 +81,14 @@ class Witness:
 
     def medium_failed(self) -> None:
         """A sync failed, or the power: what was acknowledged as not yet on the medium may be
-        gone, in every ledger.
+        gone, in every ledger, and in those that begin before it is well again.
         """
+        self._failing = True
         for book in self.books.values():
             book.may_lose = True
+
+    def medium_is_well(self) -> None:
+        self._failing = False
 
     def compare(self, *, everything: bool = False) -> Iterator[str]:
         """What does not hold of invariant 2. Promises that may be broken are struck."""
@@ -92,7 +97,7 @@ class Witness:
                 yield from _compare(book)
 
     def _note(self, path: Path, ack: Ack, durable: bool) -> Ack:
-        book = self.books.setdefault(path, Book(path))
+        book = self.books.setdefault(path, Book(path, may_lose=self._failing))
         before = book.promises.get(ack.seq)
         if before is not None and not (book.may_lose and not before.durable):
             book.broken.append(ack.seq)
