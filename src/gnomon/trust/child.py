@@ -92,6 +92,7 @@ _reports: set["asyncio.Future[None]"] = set()
 
 async def _report(peer: Any, error: Exception) -> None:
     """Say what failed. There is no other way out: the child has no error stream."""
-    text = "".join(traceback.format_exception(error))[-FAULT_LIMIT:]
+    expected = isinstance(error, GnomonError)  # a full disk, say: its sentence is enough
+    text = str(error) if expected else "".join(traceback.format_exception(error))[-FAULT_LIMIT:]
     with contextlib.suppress(GnomonError):
         await peer.call("fault", {"error": type(error).__name__, "trace": text}, timeout=5.0)
