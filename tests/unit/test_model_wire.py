@@ -202,6 +202,11 @@ def test_reasons_to_finish(said: str, finish: str) -> None:
     assert built(delta({"content": "x"}, said)).finish == finish
 
 
+def test_a_choice_that_says_nothing_adds_nothing() -> None:
+    reply = built(delta({"content": "so"}), {"choices": [{"finish_reason": "stop"}]})
+    assert (reply.content, reply.finish) == ("so", "stop")
+
+
 def test_fragments_of_calls_are_told_apart_by_index() -> None:
     reply = built(
         call(0, "a", "shell", '{"com'),
