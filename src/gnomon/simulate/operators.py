@@ -35,8 +35,8 @@ class Habits(msgspec.Struct, frozen=True, kw_only=True):
 
     wakes: float = 8.0
     sleeps: float = 22.0
-    turns: tuple[int, int] = (3, 7)
-    looks: tuple[int, int] = (4, 8)
+    turns: tuple[int, int] = (2, 5)
+    looks: tuple[int, int] = (3, 6)
     acts: float = 0.45
     dismisses: float = 0.25
     delay: tuple[int, int] = (20, 15 * 60)

@@ -32,11 +32,11 @@ SUBJECTS = (
     "the memory leak of the worker",
 )
 DEEDS = ("Look at", "Decide about", "Finish", "Ask for a review of")
-ACTIONS = ("rest",) * 40 + ("observe", "research", "plan", "create")
+ACTIONS = ("rest",) * 80 + ("observe", "research", "plan", "create")
 """Most reflections ask for nothing."""
 SOURCES: tuple[ItemSource, ...] = ("operator", "continuity", "background", "concern")
-WEIGHTS = (2, 10, 6, 1)
-"""Three reflections in nineteen are about something of the operator's."""
+WEIGHTS = (3, 10, 5, 2)
+"""A quarter of the reflections is about something of the operator's."""
 GARBAGE = "\x00}{ lorem \u202e 42"
 FOLLOWS = 0.6
 """The chance that a reflection stays with its subject."""

@@ -5,7 +5,9 @@ A month of ticks takes seconds, and two runs of one seed are the same run.
 
 import asyncio
 import selectors
-from typing import Any
+from collections.abc import Callable
+from concurrent.futures import Executor
+from typing import Any, TypeVar, TypeVarTuple
 
 from gnomon.domain.instants import SECOND, Millis
 
@@ -15,6 +17,10 @@ finds that it is not due yet, and sleeps again, would do so for ever. So clocks 
 microseconds, which no such early bird can tell.
 """
 SHOWN_DIGITS = 6
+OWN_DESCRIPTORS = 1
+"""What a loop itself listens to: the pipe by which a signal wakes it."""
+Arguments = TypeVarTuple("Arguments")
+T = TypeVar("T")
 
 
 class StuckError(RuntimeError):
@@ -39,6 +45,21 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
     def jump(self, seconds: float) -> None:
         self._virtual += seconds
 
+    def run_in_executor(
+        self,
+        executor: Executor | None,
+        func: Callable[[*Arguments], T],
+        *args: *Arguments,
+    ) -> "asyncio.Future[T]":
+        """No thread: virtual time would not wait for it. It runs now."""
+        del executor
+        future: asyncio.Future[T] = self.create_future()
+        try:
+            future.set_result(func(*args))
+        except Exception as error:  # noqa: BLE001 - whoever waits for it gets it
+            future.set_exception(error)
+        return future
+
 
 class _JumpingSelector(selectors.DefaultSelector):
     """Looks whether something is ready; instead of waiting, moves the loop's time."""
@@ -48,6 +69,8 @@ class _JumpingSelector(selectors.DefaultSelector):
         self._loop = loop
 
     def select(self, timeout: float | None = None) -> Any:
+        if timeout == 0 and len(self.get_map()) <= OWN_DESCRIPTORS:
+            return []  # nothing outside can be ready
         ready = super().select(0)
         if ready or timeout == 0:
             return ready
