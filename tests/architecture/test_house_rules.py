@@ -128,10 +128,13 @@ def test_every_exception_from_a_rule_names_the_rule() -> None:
 @pytest.mark.parametrize(
     ("what", "pattern"),
     [
-        ("a package index", r"pypi\.(org|python)|pythonhosted|/simple/|index-url =|find-links ="),
+        (
+            "a package index",
+            r"py[p]i\.(org|python)|python[h]osted|/simpl[e]/|(index-url|find-links) =",
+        ),
         (
             "a path of the machine it was made on",
-            r"/work/(main|shared|\.library)|/root/\.|/opt/(pypi|wheels)",
+            r"/wor[k]/\w|/roo[t]/\.|/op[t]/(py[p]i|wheels)",
         ),
         ("a key", r"sk-[A-Za-z0-9]{20,}|-----BEGIN [A-Z ]*PRIVATE KEY"),
     ],
