@@ -6,8 +6,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from gnomon.daemon import recall_process
-from gnomon.daemon.residency import LOOK_SECONDS, RESTART_SECONDS, Residency
+from gnomon.daemon.child.residency import LOOK_SECONDS, RESTART_SECONDS, Residency
+from gnomon.daemon.talk import recall_process
 from gnomon.domain.errors import PipeError, TrustError
 from gnomon.testing.memory_child import MemoryChild
 from gnomon.trust.ipc import Peer

@@ -12,9 +12,9 @@ import msgspec
 import pytest
 
 from gnomon.brokers.tool import ToolGrant
-from gnomon.daemon import services
-from gnomon.daemon.child_requests import ChildRequests
-from gnomon.daemon.turns import HandedOut
+from gnomon.daemon.child import services
+from gnomon.daemon.child.child_requests import ChildRequests
+from gnomon.daemon.talk.turns import HandedOut
 from gnomon.domain.errors import GnomonError
 from gnomon.domain.records import RunClosed, Turn
 from tests.world_kit import CLI, Gateway, World, in_virtual_time

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gnomon.cli.home_copy import copied
-from gnomon.daemon.create import ensure_home, is_simulated
+from gnomon.daemon.store.create import ensure_home, is_simulated
 from gnomon.domain.errors import HomeError
 from gnomon.domain.views_referee import Retuned, Written
 from gnomon.home import Home

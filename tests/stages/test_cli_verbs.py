@@ -495,7 +495,7 @@ def test_journal_without_a_line_says_so() -> None:
 
 
 def test_init_makes_a_home_and_says_where(tmp_path: Path) -> None:
-    pytest.importorskip("gnomon.daemon.create", reason="comes with the daemon")
+    pytest.importorskip("gnomon.daemon.store.create", reason="comes with the daemon")
     home = str(tmp_path / "new")
     ran = run_cli(gnomon(), "init", "--home", home, "--json")
     assert json.loads(ran.out)["created"] is True

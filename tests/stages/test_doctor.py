@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gnomon.daemon.doctor import diagnose
+from gnomon.daemon.health.doctor import diagnose
 from gnomon.domain.views import Check
 from gnomon.home import Home
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gnomon.daemon.ledger_pages import page
+from gnomon.daemon.health.ledger_pages import page
 from gnomon.domain.errors import JailError, UsageError
 from gnomon.domain.instants import HOUR, Millis, iso
 from gnomon.gateway.answer import NotFoundError

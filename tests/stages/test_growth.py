@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnomon.daemon import conversations
-from gnomon.daemon.conversations import HISTORY_CHARACTERS, Conversation
+from gnomon.daemon.talk import conversations
+from gnomon.daemon.talk.conversations import HISTORY_CHARACTERS, Conversation
 from gnomon.domain.instants import Millis
 from gnomon.domain.ledgers import Line
 from gnomon.domain.records import SessionMessage, SessionOpened, TurnUndone

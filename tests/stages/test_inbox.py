@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gnomon.daemon import heartbeat
+from gnomon.daemon.store import heartbeat
 from gnomon.domain.errors import GnomonError, LedgerClosedError, RecordError, TrustError, UsageError
 from gnomon.domain.records_referee import ClockStepped, GatewayStarted, GatewayStopped
 from gnomon.referee.config import default_text
@@ -211,7 +211,7 @@ def test_a_resident_that_forges_is_refused(tmp_path: Path) -> None:
     async def story(_: World, gateway: Gateway) -> None:
         surface_id = await gateway.emit()
         child = gateway.core.services
-        from gnomon.daemon.child_requests import ChildRequests
+        from gnomon.daemon.child.child_requests import ChildRequests
 
         pipe = ChildRequests("resident", child)
         forged: list[tuple[str, dict[str, Any], type[GnomonError]]] = [
@@ -529,7 +529,7 @@ def test_a_start_reads_no_more_than_what_can_still_matter(tmp_path: Path) -> Non
 
 async def an_artifact(gateway: Gateway) -> str:
     """An item with an artifact, as the executive leaves one."""
-    from gnomon.daemon.surfaces import Asked, Payload
+    from gnomon.daemon.inbox.surfaces import Asked, Payload
     from gnomon.resident.protocol import ArtifactArguments
 
     text = "---\nkind: draft\ntitle: T\nsummary: s\npoints: [a]\nassumptions: []\n---\nText."

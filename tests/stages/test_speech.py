@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from gnomon.agent.frontmatter import FrontmatterError
-from gnomon.daemon.artifacts import surface_mode
+from gnomon.daemon.inbox.artifacts import surface_mode
 from gnomon.domain.errors import TrustError, UsageError
 from gnomon.domain.messages import ModelReply, ModelRequest, ToolCall
 from gnomon.domain.records import (

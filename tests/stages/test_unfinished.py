@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from gnomon.daemon.unfinished import Unfinished
+from gnomon.daemon.store.unfinished import Unfinished
 from gnomon.disk import SYSTEM_DISK
 from gnomon.testing.clock import START, FakeClock
 

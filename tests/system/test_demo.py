@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from gnomon.cli.verbs_demo import beside
-from gnomon.daemon import heartbeat
+from gnomon.daemon.store import heartbeat
 from gnomon.domain.instants import parse_iso
 from gnomon.home import Home
 from gnomon.simulate.world import Plan, simulate

@@ -1,7 +1,7 @@
 """Sessions folded from their lines, and what a status counts."""
 
-from gnomon.daemon.conversations import conversation, last_standing_turn, view
-from gnomon.daemon.tally import SpendTally, fold_spend
+from gnomon.daemon.store.tally import SpendTally, fold_spend
+from gnomon.daemon.talk.conversations import conversation, last_standing_turn, view
 from gnomon.domain.canonical import normal
 from gnomon.domain.instants import Millis
 from gnomon.domain.ledgers import GENESIS, Line

@@ -1,8 +1,9 @@
 """The daemon's pure parts: the beat's schedule, presence, tallies, what a start must say."""
 
-from gnomon.daemon import beat, heartbeat
+from gnomon.daemon import beat
 from gnomon.daemon.presence import Presence
-from gnomon.daemon.tally import Tally, fold
+from gnomon.daemon.store import heartbeat
+from gnomon.daemon.store.tally import Tally, fold
 from gnomon.domain.instants import MINUTE, Millis
 from gnomon.domain.ledgers import GENESIS, Line
 from gnomon.domain.records import Body, Reflection, Tick

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from gnomon.daemon import fitness_fold as fold
+from gnomon.daemon.fitness import fold
 from gnomon.domain.instants import DAY, HOUR, MINUTE, Millis, iso
 from gnomon.domain.ledgers import GENESIS, Line
 from gnomon.domain.records import AnchoredHead, Body

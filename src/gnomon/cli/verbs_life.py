@@ -170,7 +170,7 @@ def init(
 
     Example: `gnomon init --home ~/gnomon`
     """
-    from gnomon.daemon.create import ensure_home
+    from gnomon.daemon.store.create import ensure_home
 
     asked = invocation(ctx, home, agent, as_json)
     created = ensure_home(asked.home, asked.home.agent(asked.agent))

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 
 from gnomon.daemon import arguments as args
-from gnomon.daemon import memo
 from gnomon.daemon.core import FOREVER, Core
-from gnomon.daemon.status import status
+from gnomon.daemon.health.status import status
+from gnomon.daemon.store import memo
 from gnomon.domain.errors import NeedsOperatorError
 from gnomon.domain.instants import SECOND, Millis, iso
 from gnomon.domain.views import (

@@ -19,36 +19,36 @@ from gnomon.brokers.tool import ToolBroker, ToolGrant
 from gnomon.brokers.tool_hosts import ToolHosts
 from gnomon.brokers.tool_jail import start_tool_host
 from gnomon.config import Config
-from gnomon.daemon.artifacts import Artifacts
 from gnomon.daemon.background import Background
-from gnomon.daemon.child_requests import ChildRequests
-from gnomon.daemon.create import (
+from gnomon.daemon.child.child_requests import ChildRequests
+from gnomon.daemon.child.residency import Residency
+from gnomon.daemon.child.resident_world import ResidentWorld
+from gnomon.daemon.child.services import ChildServices
+from gnomon.daemon.child.speech import Speech
+from gnomon.daemon.fitness.desk import FitnessDesk
+from gnomon.daemon.health.self_tests import RecordedStarts
+from gnomon.daemon.inbox.artifacts import Artifacts
+from gnomon.daemon.inbox.engagement import EngagementBook
+from gnomon.daemon.inbox.findings import RuleSurfaces
+from gnomon.daemon.inbox.inbox import Inbox
+from gnomon.daemon.inbox.surfaces import OpenGate, Surfaces
+from gnomon.daemon.models_in_force import ModelsInForce
+from gnomon.daemon.platform import ChildProcess, Platform
+from gnomon.daemon.presence import Presence, Sign, steady
+from gnomon.daemon.store.create import (
     ensure_fitness_config,
     ensure_home,
     ensure_manifest,
     executive_manifest,
 )
-from gnomon.daemon.engagement import EngagementBook
-from gnomon.daemon.findings import RuleSurfaces
-from gnomon.daemon.fitness import FitnessDesk
-from gnomon.daemon.history import History
-from gnomon.daemon.inbox import Inbox
-from gnomon.daemon.memo import Memo, paused, resumed
-from gnomon.daemon.models_in_force import ModelsInForce
-from gnomon.daemon.platform import ChildProcess, Platform
-from gnomon.daemon.presence import Presence, Sign, steady
-from gnomon.daemon.recovery import recover
-from gnomon.daemon.residency import Residency
-from gnomon.daemon.resident_world import ResidentWorld
-from gnomon.daemon.self_state import SelfStateFile
-from gnomon.daemon.self_tests import RecordedStarts
-from gnomon.daemon.services import ChildServices
-from gnomon.daemon.speech import Speech
-from gnomon.daemon.stores import Stores, open_stores
-from gnomon.daemon.surfaces import OpenGate, Surfaces
-from gnomon.daemon.tallies import Tallies
-from gnomon.daemon.turns import Turns
-from gnomon.daemon.unfinished import Unfinished
+from gnomon.daemon.store.memo import Memo, paused, resumed
+from gnomon.daemon.store.self_state import SelfStateFile
+from gnomon.daemon.store.stores import Stores, open_stores
+from gnomon.daemon.store.tallies import Tallies
+from gnomon.daemon.store.unfinished import Unfinished
+from gnomon.daemon.talk.history import History
+from gnomon.daemon.talk.recovery import recover
+from gnomon.daemon.talk.turns import Turns
 from gnomon.domain.errors import GnomonError
 from gnomon.domain.instants import MINUTE, Millis, iso
 from gnomon.domain.manifest import Manifest

@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 
 from gnomon import __version__, clock_step
 from gnomon.clock_step import ClockReading
-from gnomon.daemon import beat, heartbeat
+from gnomon.daemon import beat
 from gnomon.daemon.beat import Due, Schedule
 from gnomon.daemon.core import Core
 from gnomon.daemon.cycle import Cycle
-from gnomon.daemon.engagement import Watch
-from gnomon.daemon.heartbeat import Heartbeat
+from gnomon.daemon.inbox.engagement import Watch
+from gnomon.daemon.store import heartbeat
+from gnomon.daemon.store.heartbeat import Heartbeat
 from gnomon.domain.errors import GnomonError
 from gnomon.domain.instants import SECOND, Millis, iso
 

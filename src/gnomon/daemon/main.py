@@ -48,8 +48,8 @@ def parser(environ: Mapping[str, str] = os.environ) -> argparse.ArgumentParser:
 
 
 def _foreground(options: argparse.Namespace) -> int:
-    from gnomon.daemon.disk_words import OF_THE_DISK, disk_error
     from gnomon.daemon.serve import serve  # a detaching parent needs none of it
+    from gnomon.daemon.store.disk_words import OF_THE_DISK, disk_error
     from gnomon.daemon.this_machine import this_machine
 
     def ready(facts: dict[str, object]) -> None:
@@ -72,7 +72,7 @@ def _foreground(options: argparse.Namespace) -> int:
 
 def _detach(options: argparse.Namespace) -> int:
     """Start the gateway in a session of its own, and wait until it is ready or has failed."""
-    from gnomon.daemon.create import ensure_root
+    from gnomon.daemon.store.create import ensure_root
 
     home = Home(options.home)
     try:

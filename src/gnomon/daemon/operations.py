@@ -8,13 +8,13 @@ from typing import Any
 
 from gnomon.daemon import arguments as args
 from gnomon.daemon.acts import Acts
-from gnomon.daemon.artifact_pages import artifact_rows
 from gnomon.daemon.core import Core
-from gnomon.daemon.disk_words import naming_the_disk
-from gnomon.daemon.fitness import fitness_rows
-from gnomon.daemon.inbox import inbox_rows
-from gnomon.daemon.inspection import inspection
-from gnomon.daemon.ledger_pages import ledger_pages
+from gnomon.daemon.fitness.desk import fitness_rows
+from gnomon.daemon.health.inspection import inspection
+from gnomon.daemon.health.ledger_pages import ledger_pages
+from gnomon.daemon.inbox.artifact_pages import artifact_rows
+from gnomon.daemon.inbox.inbox import inbox_rows
+from gnomon.daemon.store.disk_words import naming_the_disk
 from gnomon.domain import views
 from gnomon.gateway.operation import Nothing, Operation, Progress
 

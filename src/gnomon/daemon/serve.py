@@ -8,11 +8,11 @@ from collections.abc import Callable
 
 from gnomon.daemon.acts import Acts, Running
 from gnomon.daemon.core import Core, open_core
-from gnomon.daemon.create import ensure_root, is_simulated
-from gnomon.daemon.exhibit import exhibited
+from gnomon.daemon.health.exhibit import exhibited
 from gnomon.daemon.life import Life
 from gnomon.daemon.operations import table
 from gnomon.daemon.platform import Platform
+from gnomon.daemon.store.create import ensure_root, is_simulated
 from gnomon.domain.errors import HomeError
 from gnomon.gateway.authority import Authority, digest, is_token
 from gnomon.gateway.listen import Listener, listen

@@ -17,7 +17,7 @@ from random import Random
 
 import msgspec
 
-from gnomon.daemon.create import ensure_home
+from gnomon.daemon.store.create import ensure_home
 from gnomon.domain.errors import UsageError
 from gnomon.domain.instants import DAY, Millis, parse_iso
 from gnomon.domain.messages import ModelRequest

@@ -12,7 +12,7 @@ from typing import cast
 import msgspec
 
 from gnomon.agent.artifacts import is_news, read_artifact, slug
-from gnomon.daemon.create import executive_manifest
+from gnomon.daemon.store.create import executive_manifest
 from gnomon.domain.body import Body
 from gnomon.domain.errors import GnomonError, LedgerClosedError, RecordError
 from gnomon.domain.events import Event

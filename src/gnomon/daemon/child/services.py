@@ -8,10 +8,10 @@ import msgspec
 
 from gnomon.brokers.model import ModelBroker
 from gnomon.brokers.tool import ToolBroker
-from gnomon.daemon.artifacts import Artifacts
-from gnomon.daemon.speech import Speech
-from gnomon.daemon.stores import Stores
-from gnomon.daemon.turns import HandedOut, Turns
+from gnomon.daemon.child.speech import Speech
+from gnomon.daemon.inbox.artifacts import Artifacts
+from gnomon.daemon.store.stores import Stores
+from gnomon.daemon.talk.turns import HandedOut, Turns
 from gnomon.domain.canonical import canonical
 from gnomon.domain.errors import GnomonError, RecordError, TrustError
 from gnomon.domain.events import Event

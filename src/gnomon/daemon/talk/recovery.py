@@ -8,9 +8,9 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from gnomon.daemon import derive
-from gnomon.daemon.stores import Stores
-from gnomon.daemon.turns import Turns, spends_of
+from gnomon.daemon.store.stores import Stores
+from gnomon.daemon.talk import derive
+from gnomon.daemon.talk.turns import Turns, spends_of
 from gnomon.domain.errors import LedgerCorruptError, RecordError, UsageError
 from gnomon.domain.instants import MINUTE, Millis
 from gnomon.domain.records import RunClosed, Spend, Turn

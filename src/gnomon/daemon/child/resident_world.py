@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from gnomon import __version__
 from gnomon.brokers.model import ModelBroker
 from gnomon.config import Config
+from gnomon.daemon.child.residency import Residency
 from gnomon.daemon.presence import Presence, steady
-from gnomon.daemon.residency import Residency
-from gnomon.daemon.stores import Stores
+from gnomon.daemon.store.stores import Stores
 from gnomon.domain.errors import GnomonError
 from gnomon.domain.instants import SECOND, Millis
 from gnomon.domain.json_value import Fields, Json

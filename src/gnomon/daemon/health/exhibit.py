@@ -4,8 +4,8 @@ asked, and nothing is written by itself. A life that nobody lived must not grow.
 
 from dataclasses import dataclass, replace
 
-from gnomon.daemon import heartbeat
 from gnomon.daemon.platform import Platform
+from gnomon.daemon.store import heartbeat
 from gnomon.domain.instants import SECOND, Millis
 from gnomon.domain.ports import Clock
 from gnomon.home import Home

@@ -8,7 +8,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gnomon.daemon.journal import Journal
+from gnomon.daemon.store.journal import Journal
 from gnomon.disk import SYSTEM_DISK, Disk
 from gnomon.domain.errors import LedgerError
 from gnomon.domain.ledgers import BODIES, Ack, Head, LedgerName

@@ -7,8 +7,8 @@ from itertools import chain
 from pathlib import Path
 
 from gnomon.daemon.platform import Platform
-from gnomon.daemon.recall_process import RecallProcess
-from gnomon.daemon.stores import Stores
+from gnomon.daemon.store.stores import Stores
+from gnomon.daemon.talk.recall_process import RecallProcess
 from gnomon.domain.errors import UsageError
 from gnomon.domain.instants import Millis, parse_iso
 from gnomon.domain.ledgers import LedgerName

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from gnomon.daemon.surfaces import Asked, Payload, Surfaces
+from gnomon.daemon.inbox.surfaces import Asked, Payload, Surfaces
 from gnomon.domain.errors import TrustError
 from gnomon.domain.records import Mode
 from gnomon.resident.notifier import SPEAKING

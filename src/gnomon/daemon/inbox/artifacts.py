@@ -7,8 +7,8 @@ from pathlib import Path
 
 from gnomon.agent.artifacts import NAME, Artifact, is_news, read_artifact, slug
 from gnomon.agent.frontmatter import FrontmatterError
-from gnomon.daemon.disk_words import disk_named
-from gnomon.daemon.stores import Stores
+from gnomon.daemon.store.disk_words import disk_named
+from gnomon.daemon.store.stores import Stores
 from gnomon.disk import Disk
 from gnomon.domain.errors import UsageError
 from gnomon.domain.records import ArtifactMade, SurfaceMode

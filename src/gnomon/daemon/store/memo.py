@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import msgspec
 
-from gnomon.daemon.remembered import Remembered
+from gnomon.daemon.store.remembered import Remembered
 from gnomon.disk import Disk
 from gnomon.domain.canonical import canonical
 from gnomon.domain.instants import Millis

@@ -1,7 +1,7 @@
 """An artifact's text for whoever looks: by name, and never engagement."""
 
 from gnomon.daemon import arguments as args
-from gnomon.daemon.artifacts import Artifacts
+from gnomon.daemon.inbox.artifacts import Artifacts
 from gnomon.domain.views import ArtifactShown
 from gnomon.gateway.operation import Operation, Progress
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from gnomon.daemon.disk_words import disk_named
+from gnomon.daemon.store.disk_words import disk_named
 from gnomon.disk import Disk
 from gnomon.domain.errors import StateError
 from gnomon.domain.json_value import Json

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from gnomon.daemon.tally import SpendTally, Tally, fold, fold_spend
+from gnomon.daemon.store.tally import SpendTally, Tally, fold, fold_spend
 from gnomon.disk import Disk
 from gnomon.domain.errors import StateError
 from gnomon.domain.ports import Ledger

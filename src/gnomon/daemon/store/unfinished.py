@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from gnomon.daemon.disk_words import disk_named
+from gnomon.daemon.store.disk_words import disk_named
 from gnomon.disk import Disk
 from gnomon.domain.errors import StateError
 from gnomon.domain.instants import Millis

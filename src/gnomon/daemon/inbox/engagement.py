@@ -12,7 +12,7 @@ from functools import cached_property
 
 from gnomon import clock_step
 from gnomon.clock_step import ClockChange, ClockReading
-from gnomon.daemon.stores import Stores
+from gnomon.daemon.store.stores import Stores
 from gnomon.domain.body import Body
 from gnomon.domain.instants import SECOND, Millis, iso
 from gnomon.domain.ports import Clock

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from gnomon.daemon.memo import Memo
-from gnomon.daemon.surfaces import Asked, Payload, Surfaces
+from gnomon.daemon.inbox.surfaces import Asked, Payload, Surfaces
+from gnomon.daemon.store.memo import Memo
 from gnomon.domain.errors import StateError
 from gnomon.domain.instants import DAY, HOUR, Millis
 from gnomon.domain.views import Report

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import msgspec
 
-from gnomon.daemon.memo import Memo
 from gnomon.daemon.platform import ChildProcess, StartChild
+from gnomon.daemon.store.memo import Memo
 from gnomon.domain.errors import StateError
 from gnomon.domain.instants import iso
 from gnomon.domain.json_value import Fields

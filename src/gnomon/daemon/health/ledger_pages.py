@@ -5,7 +5,7 @@ from itertools import islice
 import msgspec
 
 from gnomon.daemon import arguments as args
-from gnomon.daemon.stores import Stores
+from gnomon.daemon.store.stores import Stores
 from gnomon.domain.canonical import plain
 from gnomon.domain.errors import UsageError
 from gnomon.domain.instants import iso

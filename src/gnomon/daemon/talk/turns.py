@@ -8,8 +8,8 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
-from gnomon.daemon import conversations, derive
-from gnomon.daemon.stores import Stores
+from gnomon.daemon.store.stores import Stores
+from gnomon.daemon.talk import conversations, derive
 from gnomon.domain.errors import TrustError, UsageError
 from gnomon.domain.instants import Millis
 from gnomon.domain.json_value import Fields, Json

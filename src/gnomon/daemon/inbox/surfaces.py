@@ -13,8 +13,8 @@ from typing import Protocol
 
 import msgspec
 
-from gnomon.daemon.disk_words import disk_named
-from gnomon.daemon.stores import Stores
+from gnomon.daemon.store.disk_words import disk_named
+from gnomon.daemon.store.stores import Stores
 from gnomon.disk import Disk
 from gnomon.domain.canonical import canonical
 from gnomon.domain.errors import StateError

@@ -10,10 +10,10 @@ from typing import Any
 import msgspec
 
 from gnomon.daemon import arguments as args
-from gnomon.daemon.artifacts import Artifacts
-from gnomon.daemon.engagement import EngagementBook
+from gnomon.daemon.inbox.artifacts import Artifacts
+from gnomon.daemon.inbox.engagement import EngagementBook
+from gnomon.daemon.inbox.surfaces import Asked, Payload, Surfaces
 from gnomon.daemon.presence import Sign
-from gnomon.daemon.surfaces import Asked, Payload, Surfaces
 from gnomon.domain.errors import StateError, UsageError
 from gnomon.domain.instants import Millis, iso
 from gnomon.domain.records_referee import OutcomeKind, OutcomeSource

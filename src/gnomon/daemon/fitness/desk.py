@@ -10,9 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from gnomon.daemon import arguments as args
-from gnomon.daemon.create import is_simulated
-from gnomon.daemon.engagement import EngagementBook
-from gnomon.daemon.fitness_fold import (
+from gnomon.daemon.fitness.fold import (
     TREND_DAYS,
     Standing,
     engagement_trend,
@@ -22,8 +20,10 @@ from gnomon.daemon.fitness_fold import (
     stall_trend,
     version_view,
 )
+from gnomon.daemon.inbox.engagement import EngagementBook
 from gnomon.daemon.platform import Platform
-from gnomon.daemon.stores import Stores
+from gnomon.daemon.store.create import is_simulated
+from gnomon.daemon.store.stores import Stores
 from gnomon.domain.errors import GnomonError, UsageError
 from gnomon.domain.instants import DAY, Millis, iso, parse_iso
 from gnomon.domain.json_value import Fields

@@ -5,7 +5,7 @@ import asyncio
 import msgspec
 
 from gnomon.daemon.platform import ChildProcess, Platform
-from gnomon.daemon.stores import Stores
+from gnomon.daemon.store.stores import Stores
 from gnomon.disk import PRIVATE_FILE
 from gnomon.domain.errors import PipeError
 from gnomon.domain.json_value import Fields, Json

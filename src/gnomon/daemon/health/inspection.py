@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from gnomon.daemon import arguments as args
-from gnomon.daemon.doctor import diagnose
+from gnomon.daemon.health.doctor import diagnose
+from gnomon.daemon.health.self_tests import recorded
 from gnomon.daemon.platform import Platform
-from gnomon.daemon.self_tests import recorded
 from gnomon.domain.errors import GnomonError
 from gnomon.domain.views import Diagnosis, Journal, Verification
 from gnomon.gateway.operation import Nothing, Operation, Progress
