@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from gnomon.daemon.acts import Acts
-from gnomon.daemon.core import Core, open_core
+from gnomon.daemon.core import Core
 from gnomon.daemon.inbox.surfaces import Asked, Payload
 from gnomon.daemon.life import Life
 from gnomon.daemon.operations import table
 from gnomon.daemon.store.create import ensure_root
 from gnomon.daemon.this_machine import this_machine
+from gnomon.daemon.wire import open_core
 from gnomon.domain.records import SurfaceKind
 from gnomon.gateway.authority import Authority, digest
 from gnomon.gateway.listen import Listener, listen

@@ -13,11 +13,12 @@ from typing import Any, TypeVar
 import msgspec
 
 from gnomon.daemon.acts import Acts, Running
-from gnomon.daemon.core import RESIDENT_MODULE, Core, open_core
+from gnomon.daemon.core import RESIDENT_MODULE, Core
 from gnomon.daemon.life import Life
 from gnomon.daemon.operations import table
 from gnomon.daemon.platform import ChildProcess, Platform
 from gnomon.daemon.store.create import ensure_home
+from gnomon.daemon.wire import open_core
 from gnomon.domain.instants import Millis, parse_iso
 from gnomon.domain.json_value import Fields
 from gnomon.domain.ledgers import LedgerName

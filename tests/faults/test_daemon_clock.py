@@ -11,8 +11,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from gnomon.daemon.core import Core, open_core
+from gnomon.daemon.core import Core
 from gnomon.daemon.life import Life
+from gnomon.daemon.wire import open_core
 from gnomon.domain.errors import ModelTimeoutError
 from gnomon.domain.instants import DAY, HOUR, SECOND, parse_iso
 from gnomon.home import Home

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from gnomon.daemon.core import RESIDENT_MODULE, Core, open_core
+from gnomon.daemon.core import RESIDENT_MODULE, Core
 from gnomon.daemon.life import Life
+from gnomon.daemon.wire import open_core
 from gnomon.disk import Disk
 from gnomon.domain.errors import GnomonError
 from gnomon.domain.records import RunClosed, SessionMessage, Spend, Turn

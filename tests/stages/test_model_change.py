@@ -5,7 +5,7 @@ from pathlib import Path
 
 from gnomon.daemon.acts import Acts
 from gnomon.daemon.arguments import ChatTurn
-from gnomon.daemon.core import open_core
+from gnomon.daemon.wire import open_core
 from gnomon.domain.messages import ModelReply, ModelRequest
 from gnomon.home import Home
 from gnomon.testing.clock import FakeClock, SequenceIds

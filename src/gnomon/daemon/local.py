@@ -5,11 +5,11 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from gnomon.daemon.acts import Acts
-from gnomon.daemon.core import open_core
 from gnomon.daemon.health.inspection import inspection
 from gnomon.daemon.operations import table
 from gnomon.daemon.platform import Platform
 from gnomon.daemon.store.create import ensure_root
+from gnomon.daemon.wire import open_core
 from gnomon.domain.errors import ConfigError, GnomonError, LedgerError, StateError
 from gnomon.gateway.operation import Operation
 from gnomon.home import Home

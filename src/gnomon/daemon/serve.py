@@ -7,12 +7,13 @@ import time
 from collections.abc import Callable
 
 from gnomon.daemon.acts import Acts, Running
-from gnomon.daemon.core import Core, open_core
+from gnomon.daemon.core import Core
 from gnomon.daemon.health.exhibit import exhibited
 from gnomon.daemon.life import Life
 from gnomon.daemon.operations import table
 from gnomon.daemon.platform import Platform
 from gnomon.daemon.store.create import ensure_root, is_simulated
+from gnomon.daemon.wire import open_core
 from gnomon.domain.errors import HomeError
 from gnomon.gateway.authority import Authority, digest, is_token
 from gnomon.gateway.listen import Listener, listen

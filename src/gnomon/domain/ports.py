@@ -1,4 +1,4 @@
-"""The ports: what a stage may ask of the world. `daemon/core.py` hands over the real ones,
+"""The ports: what a stage may ask of the world. `daemon/wire.py` hands over the real ones,
 `gnomon.testing` the fakes; each port's fake and real one pass the same contract tests.
 """
 

@@ -10,10 +10,11 @@ from importlib import import_module
 from typing import Any, TypeVar
 
 from gnomon.daemon.acts import Acts
-from gnomon.daemon.core import RESIDENT_MODULE, Core, open_core
+from gnomon.daemon.core import RESIDENT_MODULE, Core
 from gnomon.daemon.life import Life
 from gnomon.daemon.operations import table
 from gnomon.daemon.platform import ChildProcess, Platform
+from gnomon.daemon.wire import open_core
 from gnomon.domain.errors import GnomonError, JailError
 from gnomon.domain.json_value import Fields
 from gnomon.domain.policy import Role
