@@ -96,6 +96,18 @@ class AgentPaths:
         return self.kernel / "fitness-ledger.jsonl"
 
     @property
+    def refinement_ledger(self) -> Path:
+        return self.kernel / "refinement-ledger.jsonl"
+
+    @property
+    def judgment_ledger(self) -> Path:
+        return self.kernel / "judgment-ledger.jsonl"
+
+    @property
+    def approvals(self) -> Path:
+        return self.root / "approvals.jsonl"
+
+    @property
     def fitness_config(self) -> Path:
         """The operator's; no role can write it."""
         return self.kernel / "fitness-config.json"

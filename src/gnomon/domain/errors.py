@@ -116,6 +116,22 @@ class ToolNotFoundError(TrustError):
     code = "tool-not-found"
 
 
+class ScopedToolViolationError(TrustError):
+    """A tool was used beyond its scope, or is none of the role's. Facts: `role`, `tool`,
+    `reason`.
+    """
+
+    code = "scoped-tool-violation"
+
+
+class ConflictError(GnomonError):
+    """What it was to act on is no longer as it was: somebody else changed it, or decided.
+    Nothing was done. Facts: what was found.
+    """
+
+    code = "conflict"
+
+
 class JailError(GnomonError):
     """The jail could not be built or did not hold. Facts: `role`, `level`, `probe`."""
 

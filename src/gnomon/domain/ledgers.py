@@ -20,6 +20,7 @@ from gnomon.domain.records import (
     Turn,
     TurnUndone,
 )
+from gnomon.domain.records_change import ApprovalBody, Judgment, RefinementBody
 from gnomon.domain.records_observe import ImportedSession, Observation
 from gnomon.domain.records_referee import EngagementBody, FitnessBody
 
@@ -31,6 +32,9 @@ LedgerName = Literal[
     "artifact-ledger",
     "engagement-ledger",
     "fitness-ledger",
+    "refinement-ledger",
+    "judgment-ledger",
+    "approvals",
     "spend-ledger",
     "observations",
     "observations-imported",
@@ -45,6 +49,9 @@ BODIES: dict[LedgerName, object] = {
     "artifact-ledger": ArtifactMade,
     "engagement-ledger": EngagementBody,
     "fitness-ledger": FitnessBody,
+    "refinement-ledger": RefinementBody,
+    "judgment-ledger": Judgment,
+    "approvals": ApprovalBody,
     "spend-ledger": Spend,
     "observations": Observation,
     "observations-imported": Observation | ImportedSession,

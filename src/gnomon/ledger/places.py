@@ -40,16 +40,23 @@ def agents(home: Home) -> tuple[str, ...]:
     return tuple(sorted(path.name for path in home.agents.iterdir() if path.is_dir()))
 
 
+def ledgers_of(agent: AgentPaths) -> dict[LedgerName, Path]:
+    """The first file of each single ledger of an agent, in a steady order."""
+    return {
+        "decision-ledger": agent.decision_ledger,
+        "artifact-ledger": agent.artifact_ledger,
+        "engagement-ledger": agent.engagement_ledger,
+        "fitness-ledger": agent.fitness_ledger,
+        "refinement-ledger": agent.refinement_ledger,
+        "judgment-ledger": agent.judgment_ledger,
+        "approvals": agent.approvals,
+        "observations": agent.observations,
+        "observations-imported": agent.observations_imported,
+    }
+
+
 def _of_agent(agent: AgentPaths) -> Iterator[Place]:
-    files: tuple[tuple[LedgerName, Path], ...] = (
-        ("decision-ledger", agent.decision_ledger),
-        ("artifact-ledger", agent.artifact_ledger),
-        ("engagement-ledger", agent.engagement_ledger),
-        ("fitness-ledger", agent.fitness_ledger),
-        ("observations", agent.observations),
-        ("observations-imported", agent.observations_imported),
-    )
-    for name, path in files:
+    for name, path in ledgers_of(agent).items():
         yield from _existing(path, key(agent.agent, name), name)
     families: tuple[tuple[LedgerName, Path], ...] = (
         ("session", agent.sessions),

@@ -127,7 +127,7 @@ TABLE: tuple[RoleTrust, ...] = (
         authors=(
             _ENGAGEMENT,
             Author("spend-ledger", ("spend",)),
-            Author("refinement-ledger", ("change",)),
+            Author("refinement-ledger", ("change", "step")),
             Author("anchors", ("anchor",)),
             Author(
                 "approvals",
@@ -184,9 +184,8 @@ TABLE: tuple[RoleTrust, ...] = (
         "judge",
         "job",
         "fitness-, refinement-, judgment-ledger, scaffold with versions, fitness-config",
-        "nothing: asks for lines, and to restore a version",
+        "nothing: it returns a verdict and the version to restore; the gateway does both",
         authors=(Author("judgment-ledger", ("judgment",)),),
-        asks=("ledger.append", "scaffold.restore"),
         answers=("work", "stop"),
         limits=SMALL,
     ),

@@ -18,7 +18,7 @@ from gnomon.home import AgentPaths, Home
 from gnomon.ledger.anchors import Anchors
 from gnomon.ledger.family import LedgerFamily
 from gnomon.ledger.file import LedgerFile
-from gnomon.ledger.places import key
+from gnomon.ledger.places import key, ledgers_of
 
 OF_HOME: frozenset[LedgerName] = frozenset({"spend-ledger"})
 """Ledgers of the home, whose anchors name no agent."""
@@ -171,12 +171,7 @@ def open_stores(
             "spend-ledger": opened(
                 home.spend_ledger, "spend-ledger", anchors.known("spend-ledger")
             ),
-            "decision-ledger": of_agent(agent.decision_ledger, "decision-ledger"),
-            "artifact-ledger": of_agent(agent.artifact_ledger, "artifact-ledger"),
-            "engagement-ledger": of_agent(agent.engagement_ledger, "engagement-ledger"),
-            "fitness-ledger": of_agent(agent.fitness_ledger, "fitness-ledger"),
-            "observations": of_agent(agent.observations, "observations"),
-            "observations-imported": of_agent(agent.observations_imported, "observations-imported"),
+            **{name: of_agent(path, name) for name, path in ledgers_of(agent).items()},
         },
         sessions=family(agent.sessions, "session"),
         runs=family(agent.runs, "run"),
