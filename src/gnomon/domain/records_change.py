@@ -74,8 +74,9 @@ class ChangeStep(Body, frozen=True, tag="step"):
     """One step further in a change's life. Facts stand where the step has them.
 
     `base_version` is the name in `.versions/` of what the target held before; on `applied` and
-    `reverted` steps. `scaffold_version` is the one in force from this step on.
-    `config_sha256`: of the fitness-config under which it is watched.
+    `reverted` steps. `scaffold_version` is the one in force from this step on; on an `applied`
+    step `base_scaffold_version` is the one that was in force before. `config_sha256`, on a
+    `watched` step: of the fitness-config by which it will be judged.
     """
 
     change_id: str
@@ -83,6 +84,7 @@ class ChangeStep(Body, frozen=True, tag="step"):
     reason: str | None = None
     scaffold_version: str | None = None
     base_version: str | None = None
+    base_scaffold_version: str | None = None
     config_sha256: Sha256 | None = None
 
 
