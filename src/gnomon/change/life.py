@@ -105,6 +105,8 @@ class ChangesState:
     """The fold of the refinement- and the judgment-ledger. O(1) a line."""
 
     _lives: dict[str, ChangeLife] = field(default_factory=dict[str, ChangeLife])
+    _open: dict[str, None] = field(default_factory=dict[str, None])
+    """Those that have not ended, in order: few, however long the past is."""
 
     def take(self, ledger: str, line: Line) -> None:
         """Fold a line; of each ledger in its order. The two may come in any order but for a
@@ -112,7 +114,7 @@ class ChangesState:
         """
         match line.body:
             case Change() as change:
-                self._lives[change.change_id] = _proposed(ledger, line, change)
+                self._put(_proposed(ledger, line, change))
             case ChangeStep() as step if step.change_id in self._lives:
                 self._step(ledger, line, step)
             case Judgment() as judgment if judgment.change_id in self._lives:
@@ -127,32 +129,29 @@ class ChangesState:
         """All, in the order in which they were proposed."""
         return iter(self._lives.values())
 
+    def open(self) -> Iterator[ChangeLife]:
+        """Those that have not ended, oldest first."""
+        return (self._lives[change_id] for change_id in self._open)
+
     def newest_first(self) -> Iterator[ChangeLife]:
         return reversed(self._lives.values())
 
     @property
     def under_judgment(self) -> ChangeLife | None:
         """The one whose text is in force and whose verdict is out: at most one (invariant 6)."""
-        return next((life for life in self.newest_first() if life.status in IN_FORCE), None)
+        return next((life for life in self.open() if life.status in IN_FORCE), None)
 
     @property
     def next_in_line(self) -> ChangeLife | None:
         """The first that waits to be applied; null while one is under judgment."""
         if self.under_judgment is not None:
             return None
-        return next((life for life in self.in_order() if life.status == "proposed"), None)
+        return next((life for life in self.open() if life.status == "proposed"), None)
 
     @property
     def unfinished(self) -> ChangeLife | None:
         """One that has its verdict and not yet its end: a crash came between."""
-        return next(
-            (
-                life
-                for life in self.newest_first()
-                if life.outcome is not None and not life.has_ended
-            ),
-            None,
-        )
+        return next((life for life in self.open() if life.outcome is not None), None)
 
     def failed(self) -> tuple[ChangeLife, ...]:
         """Those that were not good enough, oldest first."""
@@ -180,7 +179,7 @@ class ChangesState:
                 )
             case _:
                 pass
-        self._lives[step.change_id] = life
+        self._put(life)
 
     def _judged(self, ledger: str, line: Line, judgment: Judgment) -> None:
         life = self._lives[judgment.change_id]
@@ -189,7 +188,14 @@ class ChangesState:
         life = replace(life, told=(*life.told, told))
         if judgment.outcome != "pending" and life.judgment is None:
             life = replace(life, judgment=judgment, decided_at=line.at)
-        self._lives[judgment.change_id] = life
+        self._put(life)
+
+    def _put(self, life: ChangeLife) -> None:
+        self._lives[life.change_id] = life
+        if life.has_ended:
+            self._open.pop(life.change_id, None)
+        else:
+            self._open.setdefault(life.change_id)
 
 
 def _proposed(ledger: str, line: Line, change: Change) -> ChangeLife:
