@@ -1,7 +1,7 @@
-"""`make test`: everything, in two parts, and one line that sums up.
+"""`make test`: everything, in three parts, and one line that sums up.
 
-First what may run side by side, with coverage; then what needs the machine to itself (a real
-daemon, a real model, a browser).
+First what may run side by side, with coverage; then what coverage cannot see (real daemons) or
+need not (simulated days); then what needs the machine to itself (a real model, a browser).
 """
 
 import os
@@ -28,19 +28,19 @@ class Part:
     options: tuple[str, ...]
 
 
+SIDE_BY_SIDE = ("--numprocesses=2", "--dist=worksteal")
 PARTS = (
     Part(
-        "side by side",
-        "not (system or browser)",
-        (
-            "--numprocesses=2",
-            "--dist=worksteal",
-            "--cov=gnomon",
-            "--cov-report=",
-            f"--cov-report=json:{COVERAGE}",
-        ),
+        "side by side, with coverage",
+        "not (system or sweep or alone or browser)",
+        (*SIDE_BY_SIDE, "--cov=gnomon", "--cov-report=", f"--cov-report=json:{COVERAGE}"),
     ),
-    Part("one at a time", "system or browser", ()),
+    Part(
+        "side by side, real processes and simulated days",
+        "(system or sweep) and not (alone or browser)",
+        SIDE_BY_SIDE,
+    ),
+    Part("one at a time", "alone or browser", ()),
 )
 
 

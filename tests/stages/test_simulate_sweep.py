@@ -10,6 +10,7 @@ from gnomon.simulate.ledger_files import told
 from gnomon.simulate.world import Plan, simulate
 from tests.recompute_fitness import read, recompute
 
+pytestmark = pytest.mark.sweep
 SEEDS = 50
 TOGETHER = 5
 """Seeds of one test: few enough that several processes share them evenly."""

@@ -12,6 +12,7 @@ from gnomon.domain.records import Reflection
 from tests.daemon_kit import House, a_house, descendants, wait_until
 
 pytestmark = [
+    pytest.mark.alone,
     pytest.mark.system,
     pytest.mark.needs("embedded-model", "jail-full"),
     pytest.mark.timeout(180),

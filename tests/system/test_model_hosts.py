@@ -35,7 +35,7 @@ from gnomon.trust import jail
 from tests.capabilities import has
 from tests.model_kit import SCHEMA, ask
 
-pytestmark = pytest.mark.system
+pytestmark = [pytest.mark.alone, pytest.mark.system]
 CANARY = "sk-canary-0e4b7d21c9f8"
 LEVELS: list[JailLevel] = [
     level for level in ("full", "partial") if level == "partial" or has("jail-full")
