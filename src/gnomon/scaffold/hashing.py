@@ -19,9 +19,19 @@ _SNAPSHOT = re.compile(
 )
 
 
+def content_sha256(content: bytes) -> Sha256:
+    """Of a file's exact bytes."""
+    return hashlib.sha256(content).hexdigest()
+
+
 def text_sha256(text: str) -> Sha256:
     """Of a file's exact bytes; scaffold files are UTF-8."""
-    return hashlib.sha256(text.encode()).hexdigest()
+    return content_sha256(text.encode())
+
+
+def same_files(version: str, files: Mapping[str, str]) -> bool:
+    """Whether a scaffold version names this very set of files, under whichever activation."""
+    return version.rpartition("-")[2] == folder_sha256(files)[:HASH_DIGITS]
 
 
 def folder_sha256(files: Mapping[str, str]) -> Sha256:
@@ -45,7 +55,7 @@ def snapshot_name(path: str, activation: int, count: int, content: bytes) -> str
     part of the name, since `.versions/` is flat.
     """
     flat = PurePosixPath(path.replace("/", "__"))
-    digest = hashlib.sha256(content).hexdigest()[:HASH_DIGITS]
+    digest = content_sha256(content)[:HASH_DIGITS]
     return f"{flat.stem}.{activation:06d}-{count:04d}-{digest}{flat.suffix}"
 
 
@@ -62,6 +72,21 @@ def snapshots_of(path: str, activation: int, names: Iterable[str]) -> list[str]:
         ):
             found.append((int(match["count"]), name))
     return [name for _, name in sorted(found)]
+
+
+def named_for(path: str, sha256: str, names: Iterable[str]) -> list[str]:
+    """Of `names`, the snapshots of one file that may hold a content of this hash, newest first."""
+    flat = PurePosixPath(path.replace("/", "__"))
+    found: list[tuple[int, int, str]] = []
+    for name in names:
+        match = _SNAPSHOT.match(name)
+        if (
+            match
+            and (match["stem"], match["suffix"]) == (flat.stem, flat.suffix)
+            and match["hash"] == sha256[:HASH_DIGITS]
+        ):
+            found.append((int(match["activation"]), int(match["count"]), name))
+    return [name for *_, name in sorted(found, reverse=True)]
 
 
 def snapshot_count(name: str) -> int:

@@ -20,6 +20,7 @@ import msgspec
 from gnomon.disk import SYSTEM_DISK, Disk
 from gnomon.domain.errors import ScaffoldError, StateError
 from gnomon.domain.instants import Millis, iso
+from gnomon.domain.records import Sha256
 from gnomon.scaffold.contents import (
     Found,
     ScaffoldProblem,
@@ -30,7 +31,7 @@ from gnomon.scaffold.contents import (
     settle,
 )
 from gnomon.scaffold.folder import keep, read_found, scan
-from gnomon.scaffold.hashing import last_activation, version_name
+from gnomon.scaffold.hashing import content_sha256, last_activation, named_for, version_name
 from gnomon.statefile import read_state, write_atomic, write_state
 
 SEEN_FORMAT = 1
@@ -141,6 +142,25 @@ class Scaffold:
             left = keep(self._versions, path, activation, standing, self._disk)
         write_atomic(self._folder / path, content, disk=self._disk)
         return left
+
+    def standing(self, path: str) -> bytes | None:
+        """What a file holds on the disk now; null where there is none that can be read."""
+        check_name(path)
+        found = read_found(self._folder / path)
+        return None if isinstance(found, Unreadable) else found
+
+    def kept(self, path: str, sha256: Sha256) -> tuple[str, bytes] | None:
+        """A prior content of a file by its hash, and its name in `.versions/`; null where none
+        was kept.
+        """
+        if not self._versions.is_dir():
+            return None
+        names = [entry.name for entry in self._versions.iterdir()]
+        for name in named_for(path, sha256, names):
+            content = (self._versions / name).read_bytes()
+            if content_sha256(content) == sha256:
+                return name, content
+        return None
 
     def _load(self, problems: list[ScaffoldProblem]) -> Seen | None:
         if not self._loaded:
