@@ -6,6 +6,7 @@ import typer
 
 from gnomon import __version__
 from gnomon.cli import (
+    verbs_changes,
     verbs_chat,
     verbs_demo,
     verbs_fitness,
@@ -46,6 +47,7 @@ def build() -> typer.Typer:
         verbs_history,
         verbs_inbox,
         verbs_fitness,
+        verbs_changes,
         verbs_folders,
         verbs_model,
         verbs_health,

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from gnomon.domain import views, views_referee
+from gnomon.domain import views, views_change, views_referee
 
 R = TypeVar("R")
 
@@ -48,6 +48,11 @@ INBOX_EMIT = Ask("inbox.emit", views.Emitted)
 FITNESS_SHOW = Ask("fitness.show", views_referee.Fitness)
 FITNESS_RUN = Ask("fitness.run", views_referee.Written)
 FITNESS_RETUNE = Ask("fitness.retune", views_referee.Retuned)
+
+CHANGES_LIST = Ask("changes.list", list[views_change.ChangeView])
+CHANGES_SHOW = Ask("changes.show", views_change.ChangeShown)
+CHANGES_DIFF = Ask("changes.diff", views_change.ChangeDiff)
+CHANGES_REVERT = Ask("changes.revert", views.Done)
 
 DOCTOR = Ask("trust.doctor", views.Diagnosis)
 VERIFY = Ask("trust.verify", views.Verification)

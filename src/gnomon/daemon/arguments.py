@@ -132,6 +132,20 @@ class FitnessRun(Arguments, frozen=True):
     now: Moment | None = None
 
 
+ChangeId = Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$")]
+
+
+class ChangesList(Arguments, frozen=True):
+    """The newest; `open`: only those that have not ended."""
+
+    limit: Annotated[int, msgspec.Meta(ge=1, le=500)] = 50
+    open: bool = False
+
+
+class OfChange(Arguments, frozen=True):
+    change_id: ChangeId
+
+
 class ArtifactShow(Arguments, frozen=True):
     """An artifact by its name: `research-note-release@v3`."""
 

@@ -10,6 +10,7 @@ from gnomon.brokers.tool import ToolBroker, ToolGrant
 from gnomon.brokers.tool_jail import start_tool_host
 from gnomon.config import Config
 from gnomon.daemon.background import Background
+from gnomon.daemon.change.changes import Changes
 from gnomon.daemon.child.child_requests import ChildRequests
 from gnomon.daemon.child.residency import Residency
 from gnomon.daemon.child.resident_world import ResidentWorld
@@ -83,6 +84,7 @@ class Core:
     inbox: Inbox = field(init=False)
     findings: RuleSurfaces = field(init=False)
     desk: FitnessDesk = field(init=False)
+    changes: Changes = field(init=False)
 
     # --- presence and pause --------------------------------------------------------------------
 

@@ -53,7 +53,7 @@ class Life:
             is_paused=core.memo.facts_paused(clock.wall()),
         )
         heartbeat.write(core.home.heartbeat, this)
-        core.stores.journal(_began(last, core.broker.in_force.name))
+        core.stores.journal(_began(last, core.broker.in_force.name, core.paused_until()))
         await self._wake_resident()
         self._beat = asyncio.create_task(
             beat.run(clock.monotonic, lambda: self.tick_seconds, self.act, self._scheduled),
@@ -81,6 +81,7 @@ class Life:
             await self._try(self._tidy)
             core.background.run(core.residency.look())
         await self._try(core.book.beat)
+        await self._try(core.changes.look)
         await self._try(self._end_pause)
         if "anchor" in things:
             await self._try(self._anchor)
@@ -145,7 +146,8 @@ class Life:
         self.schedule = schedule
 
 
-def _began(last: Heartbeat | None, model: str) -> str:
+def _began(last: Heartbeat | None, model: str, paused_until: str | None) -> str:
     """The journal's sentence for a start."""
     how = "" if last is None or last.ended else f" The life before crashed after {iso(last.wall)}."
-    return f"Started, version {__version__}, with the model {model}.{how}"
+    rests = "" if paused_until is None else f" It is paused until {paused_until}."
+    return f"Started, version {__version__}, with the model {model}.{how}{rests}"

@@ -17,6 +17,7 @@ from gnomon.brokers.tool import ToolBroker
 from gnomon.brokers.tool_hosts import ToolHosts
 from gnomon.config import Config
 from gnomon.daemon.background import Background
+from gnomon.daemon.change.changes import Changes
 from gnomon.daemon.child.residency import Residency
 from gnomon.daemon.child.resident_world import ResidentWorld
 from gnomon.daemon.child.services import ChildServices
@@ -209,15 +210,17 @@ def _wire_resident(core: Core) -> None:
         artifacts=core.artifacts,
         begins=core.unfinished.mark,
     )
+    scaffold = Scaffold(
+        core.agent.scaffold,
+        core.agent.scaffold_versions,
+        core.agent.state / "scaffold-seen.json",
+        packaged_defaults(),
+        platform.disk,
+    )
     core.world = ResidentWorld(
         config=config,
         stores=core.stores,
-        scaffold=Scaffold(
-            core.agent.scaffold,
-            core.agent.scaffold_versions,
-            core.agent.state / "scaffold-seen.json",
-            packaged_defaults(),
-        ),
+        scaffold=scaffold,
         broker=core.broker,
         residency=core.residency,
         presence=lambda: core.presence,
@@ -226,4 +229,11 @@ def _wire_resident(core: Core) -> None:
         say=core.say_status,
         manifest=core.manifest,
         executive=core.executive,
+    )
+    core.changes = Changes(
+        stores=core.stores,
+        scaffold=scaffold,
+        look_at_scaffold=core.world.look_at_scaffold,
+        config_sha256=core.fitness.sha256,
+        changed=lambda: core.stream.publish("changes", {}),
     )
