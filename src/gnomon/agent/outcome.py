@@ -19,6 +19,7 @@ FaultCode = Literal[
     "EXIT_NONZERO",
     "TIMEOUT",
     "TOOL_DIED",
+    "HELD",
 ]
 """Stable: observations count failures by these, and procedures are learnt from them."""
 

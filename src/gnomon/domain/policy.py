@@ -3,6 +3,8 @@
 `policy` is total and fails closed: what it does not know is denied.
 """
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Literal, get_args
 
 Role = Literal[
@@ -38,18 +40,47 @@ WORKSPACE_TOOLS = ("read", "write", "edit", "list", "search", "shell")
 """Run in the tool host, inside the workspace and the granted folders."""
 
 
-def policy(role: Role, action: str, autonomy: Autonomy) -> Decision:
-    """Decide an action `tool:<name>` of a role at an autonomy.
+WRITES = ("write", "edit")
+"""The workspace tools of which it can be said beforehand what a file will hold."""
+WRITE_WHERE_READ = "file.write:read-only"
+"""To write a file in a folder that the operator granted for reading."""
 
-    Workspace tools are allowed at every autonomy (issue text: they are what the operator
-    asked for when they opened a turn). Everything unknown is denied.
+
+@dataclass(frozen=True)
+class Rule:
+    """What a role may do from an autonomy on. Rules only add to one another."""
+
+    role: Role
+    action: str
+    decision: Decision
+    least: Autonomy = "off"
+
+
+RULES: tuple[Rule, ...] = (
+    # At every autonomy: they are what the operator asked for when they opened a turn.
+    *(Rule("resident", f"tool:{name}", "allow") for name in (*WORKSPACE_TOOLS, "recall")),
+    # Whatever the autonomy, nobody but the operator decides it: so it is held at each.
+    Rule("resident", WRITE_WHERE_READ, "hold"),
+)
+"""All that is not denied."""
+
+_WIDTH: Mapping[Decision, int] = {"deny": 0, "hold": 1, "allow": 2}
+
+
+def policy(role: Role, action: str, autonomy: Autonomy) -> Decision:
+    """Decide an action of a role at an autonomy: the widest rule that reaches it.
+
+    Everything unknown is denied. A higher autonomy reaches every rule that a lower one does, so
+    that no lower one can be wider.
     """
     if autonomy not in AUTONOMIES:
         return "deny"
-    match role, action.split(":", 1):
-        case "resident", ["tool", name] if name in WORKSPACE_TOOLS:
-            return "allow"
-        case "resident", ["tool", "recall"]:
-            return "allow"
-        case _:
-            return "deny"
+    height = AUTONOMIES.index(autonomy)
+    reached = (
+        rule.decision
+        for rule in RULES
+        if rule.role == role
+        and rule.action == action
+        and AUTONOMIES.index(rule.least) <= height
+    )
+    return max(reached, key=_WIDTH.__getitem__, default="deny")

@@ -186,8 +186,8 @@ class Reminded(Body, frozen=True, tag="reminded"):
 
 
 class Decided(Body, frozen=True, tag="decided"):
-    """The operator's word. `through`: `dashboard` or `cli`. `always`: also for every later one
-    of this action and target.
+    """The operator's word. `through`: `dashboard`, `cli`, or `always:<approval>` where an earlier
+    word of theirs stands for every one of this action and target, which `always` makes it.
     """
 
     approval_id: str
@@ -226,4 +226,20 @@ class Expired(Body, frozen=True, tag="expired"):
     approval_id: str
 
 
-ApprovalBody = Held | Reminded | Decided | Executed | Refused | Redone | Expired
+class Undone(Body, frozen=True, tag="undone"):
+    """The operator had it undone: its target holds again exactly what it held before."""
+
+    approval_id: str
+    through: str
+
+
+class Forgotten(Body, frozen=True, tag="forgotten"):
+    """Its `always` stands no more; what was done by it stays."""
+
+    approval_id: str
+    through: str
+
+
+ApprovalBody = (
+    Held | Reminded | Decided | Executed | Refused | Redone | Expired | Undone | Forgotten
+)

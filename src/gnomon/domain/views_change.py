@@ -159,12 +159,22 @@ class JobView(View, frozen=True):
 
 
 ApprovalStatus = Literal[
-    "pending", "approved", "executed", "failed", "refused", "rejected", "redone", "expired"
+    "pending",
+    "approved",
+    "executed",
+    "failed",
+    "refused",
+    "rejected",
+    "redone",
+    "expired",
+    "undone",
 ]
 
 
 class ApprovalView(View, frozen=True):
-    """A held action. `status` `approved`: decided and not done yet."""
+    """A held action. `status` `approved`: decided and not done yet. `always`: the word that
+    stands for later ones of this action and target is the one said here.
+    """
 
     id: str
     change_id: str | None
@@ -179,11 +189,13 @@ class ApprovalView(View, frozen=True):
     summary: str
     session: str | None
     untrusted: tuple[str, ...]
+    always: bool = False
 
 
 class ApprovalShown(View, frozen=True):
-    """Everything of one. `changed` says what is no longer as it was held, null: nothing.
-    `decided_by` says who decided, and when.
+    """Everything of one. `text` is what its target would hold. `changed` says what is no longer
+    as it was held, null: nothing. `decided_by` says who decided. `redone_as` is the one that
+    took its place. `can_undo`, `can_redo`, `can_always`: what may be asked of it now.
     """
 
     approval: ApprovalView
@@ -194,3 +206,7 @@ class ApprovalShown(View, frozen=True):
     decided_by: str | None
     decided_at: str | None
     result: str | None
+    redone_as: str | None = None
+    can_undo: bool = False
+    can_redo: bool = False
+    can_always: bool = False

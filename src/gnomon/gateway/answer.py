@@ -78,6 +78,7 @@ STATUS: dict[type[GnomonError], int] = {
     errors.ToolNotFoundError: 404,
     errors.NeedsOperatorError: 409,
     errors.HomeLockedError: 409,
+    errors.ConflictError: 409,
     errors.CancelledByPeerError: 409,
     errors.PausedError: 409,
     errors.BudgetError: 429,

@@ -264,7 +264,10 @@ TABLE: tuple[RoleTrust, ...] = (
         "outside",
         "all, through the gateway",
         "engagement, decisions on approvals, config, through the gateway",
-        authors=(Author("engagement-ledger", ("outcome",)), Author("approvals", ("decided",))),
+        authors=(
+            Author("engagement-ledger", ("outcome",)),
+            Author("approvals", ("decided", "undone", "forgotten")),
+        ),
         network="loopback",
     ),
     RoleTrust(
