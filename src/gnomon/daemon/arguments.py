@@ -146,6 +146,13 @@ class OfChange(Arguments, frozen=True):
     change_id: ChangeId
 
 
+class JobRun(Arguments, frozen=True):
+    """A job by its name; `now` as in `FitnessShow`."""
+
+    name: Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z-]{0,39}$")]
+    now: Moment | None = None
+
+
 class ArtifactShow(Arguments, frozen=True):
     """An artifact by its name: `research-note-release@v3`."""
 

@@ -11,6 +11,7 @@ from gnomon.brokers.tool_jail import start_tool_host
 from gnomon.config import Config
 from gnomon.daemon.background import Background
 from gnomon.daemon.change.changes import Changes
+from gnomon.daemon.change.jobs import Jobs
 from gnomon.daemon.child.child_requests import ChildRequests
 from gnomon.daemon.child.residency import Residency
 from gnomon.daemon.child.resident_world import ResidentWorld
@@ -85,6 +86,7 @@ class Core:
     findings: RuleSurfaces = field(init=False)
     desk: FitnessDesk = field(init=False)
     changes: Changes = field(init=False)
+    jobs: Jobs = field(init=False)
 
     # --- presence and pause --------------------------------------------------------------------
 

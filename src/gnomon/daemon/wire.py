@@ -18,11 +18,13 @@ from gnomon.brokers.tool_hosts import ToolHosts
 from gnomon.config import Config
 from gnomon.daemon.background import Background
 from gnomon.daemon.change.changes import Changes
+from gnomon.daemon.change.jobs import Jobs
 from gnomon.daemon.child.residency import Residency
 from gnomon.daemon.child.resident_world import ResidentWorld
 from gnomon.daemon.child.services import ChildServices
 from gnomon.daemon.child.speech import Speech
 from gnomon.daemon.core import NEAR_MINUTES, Core
+from gnomon.daemon.evaluation_time import EvaluationTime
 from gnomon.daemon.fitness.desk import FitnessDesk
 from gnomon.daemon.health.self_tests import RecordedStarts
 from gnomon.daemon.inbox.artifacts import Artifacts
@@ -121,6 +123,7 @@ def wire(core: Core) -> None:
     _wire_doors(core)
     _wire_inbox(core)
     _wire_resident(core)
+    _wire_change(core)
 
 
 def _wire_doors(core: Core) -> None:
@@ -230,10 +233,16 @@ def _wire_resident(core: Core) -> None:
         manifest=core.manifest,
         executive=core.executive,
     )
+
+
+def _wire_change(core: Core) -> None:
+    """How it changes itself, and the jobs that can be run by hand."""
     core.changes = Changes(
         stores=core.stores,
-        scaffold=scaffold,
+        scaffold=core.world.scaffold,
         look_at_scaffold=core.world.look_at_scaffold,
         config_sha256=core.fitness.sha256,
         changed=lambda: core.stream.publish("changes", {}),
     )
+    core.jobs = Jobs(EvaluationTime(core.stores))
+    core.jobs.add(core.desk.job())

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from gnomon.daemon import arguments as args
+from gnomon.daemon.change.jobs import JobRow
+from gnomon.daemon.evaluation_time import EvaluationTime, instant
 from gnomon.daemon.fitness.fold import (
     TREND_DAYS,
     Standing,
@@ -22,13 +24,13 @@ from gnomon.daemon.fitness.fold import (
 )
 from gnomon.daemon.inbox.engagement import EngagementBook
 from gnomon.daemon.platform import Platform
-from gnomon.daemon.store.create import is_simulated
 from gnomon.daemon.store.stores import Stores
-from gnomon.domain.errors import GnomonError, UsageError
+from gnomon.domain.errors import GnomonError
 from gnomon.domain.instants import DAY, Millis, iso, parse_iso
 from gnomon.domain.json_value import Fields
 from gnomon.domain.ledgers import LedgerName
 from gnomon.domain.records import Reflection
+from gnomon.domain.views_change import JobDone
 from gnomon.domain.views_referee import (
     Fitness,
     FitnessRules,
@@ -54,6 +56,7 @@ from gnomon.trust.jail import Grants
 
 WINDOWS_DAYS = 7
 RETUNE_DAYS = 28
+NOTHING_DUE = "No window has closed since it last ran."
 POINTS = 10
 """Of the forecast: percentage points of difference between two versions."""
 
@@ -78,6 +81,7 @@ class FitnessDesk:
         self._platform = platform
         self._affordable_seconds = affordable_seconds
         self._changed = changed
+        self._time = EvaluationTime(stores)
         self._told = ""
 
     # --- the job ---------------------------------------------------------------------------------
@@ -123,12 +127,37 @@ class FitnessDesk:
         )
         return cast("WriterChild", child)
 
+    def job(self) -> JobRow:
+        """As one of the jobs that can be run by hand."""
+
+        def not_due(now: Millis) -> str | None:
+            return None if self._writing.is_due(now) else NOTHING_DUE
+
+        async def run(now: Millis) -> JobDone:
+            written = await self._written(now)
+            counted = {
+                "windows measured": written.windows,
+                "amendments": written.amendments,
+                "gaps": written.gaps,
+            }
+            done = tuple(f"{what}: {count}" for what, count in counted.items() if count)
+            return JobDone(
+                name="fitness", ran=True, done=done, why_not=None if done else NOTHING_DUE
+            )
+
+        def last_at() -> Millis | None:
+            ledger = self._stores.files["fitness-ledger"]
+            last = next(ledger.read(after_seq=max(0, ledger.head.seq - 1)), None)
+            return None if last is None else last.at
+
+        return JobRow("fitness", "Measures the hours that are over", not_due, run, last_at)
+
     # --- operations ------------------------------------------------------------------------------
 
     async def show(self, asked: args.FitnessShow, _: Progress) -> Fitness:
         """How useful it was, up to now."""
-        now = self._now(asked.now)
-        since = _instant(asked.since) if asked.since else Millis(now - WINDOWS_DAYS * DAY)
+        now = self._time.given(asked.now)
+        since = instant(asked.since) if asked.since else Millis(now - WINDOWS_DAYS * DAY)
         far = Millis(min(since, now - 2 * TREND_DAYS * DAY) - DAY)  # and the window before it
         ledger = self._stores.files["fitness-ledger"]
         head = ledger.head
@@ -155,11 +184,11 @@ class FitnessDesk:
 
     async def run(self, asked: args.FitnessRun, _: Progress) -> Written:
         """Write the windows that are due. Raises UsageError for a time that may not be given."""
-        return await self._written(self._now(asked.now))
+        return await self._written(self._time.given(asked.now))
 
     async def answers(self, _: Nothing, __: Progress) -> Retuned:
         """The four questions of after 30 days, from the last 28 days' lines."""
-        now = self._today()
+        now = self._time.today()
         since = Millis(now - RETUNE_DAYS * DAY)
         files = self._stores.files
         lines = files["fitness-ledger"].read_range(since)
@@ -190,25 +219,6 @@ class FitnessDesk:
         )
 
     # --- inside ----------------------------------------------------------------------------------
-
-    def _now(self, given: str | None) -> Millis:
-        if given is None:
-            return self._today()
-        if not is_simulated(self._stores.home):
-            raise UsageError(
-                "Only a simulated home, or a copy, can be asked about another time.",
-                next_step="Add --copy: it works on a copy of the home and leaves this one alone.",
-            )
-        return _instant(given)
-
-    def _today(self) -> Millis:
-        """The wall's time; in a simulated home, whose days are others, that of its last line."""
-        now = self._platform.clock.wall()
-        if not is_simulated(self._stores.home):
-            return now
-        ledger = self._stores.files["decision-ledger"]
-        last = next(ledger.read(after_seq=max(0, ledger.head.seq - 1)), None)
-        return now if last is None else last.at
 
     def _forecast(self, pool: Pooled, now: Millis) -> Forecast:
         """At the pace of the days since the first surface, so that a new home is not slow."""
@@ -263,13 +273,3 @@ def fitness_rows(desk: FitnessDesk) -> tuple[Operation, ...]:
             reads=True,
         ),
     )
-
-
-def _instant(text: str) -> Millis:
-    """A date means its first moment by UTC. Raises UsageError."""
-    try:
-        return parse_iso(text if "T" in text else f"{text}T00:00:00Z")
-    except (ValueError, OverflowError) as error:
-        raise UsageError(
-            f"{text!r} is no date: {error}.", next_step="Write it as 2026-05-24."
-        ) from error
