@@ -72,6 +72,15 @@ class Resized:
     after: int
 
 
+def resized(before: int, diff: str) -> Resized:
+    """From the length before and the unified diff: the text after is not kept for long."""
+    lines = diff.splitlines(keepends=True)
+    hunks = next((at for at, line in enumerate(lines) if line.startswith("@@")), len(lines))
+    came = sum(len(line) - 1 for line in lines[hunks:] if line.startswith("+"))
+    went = sum(len(line) - 1 for line in lines[hunks:] if line.startswith("-"))
+    return Resized(before=before, after=before + came - went)
+
+
 @dataclass(frozen=True)
 class HealthFacts:
     """`verdicts` and `resized` oldest first. `week` and `week_before` are pooled shares of 7

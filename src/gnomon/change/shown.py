@@ -25,6 +25,7 @@ def change_view(life: ChangeLife) -> ChangeView:
         basis=None if judgment is None else judgment.basis,
         delta=NOTHING if judgment is None else judgment.delta,
         summary=summary(change.diff),
+        reason=life.told[-1].reason,
     )
 
 

@@ -21,7 +21,8 @@ from gnomon.domain.views import View
 
 class ChangeView(View, frozen=True):
     """One change. `author` is a role; instants are UTC. `summary` is one line of the diff;
-    `outcome`, `basis` and `delta` are the verdict's, null until there is one.
+    `outcome`, `basis` and `delta` are the verdict's, null until there is one. `reason` is why
+    it was refused or stopped, in a sentence, where something was noted.
     """
 
     change_id: str
@@ -36,6 +37,7 @@ class ChangeView(View, frozen=True):
     basis: Basis | None
     delta: Delta
     summary: str
+    reason: str | None = None
 
 
 class ChangeStepView(View, frozen=True):
@@ -114,10 +116,14 @@ class Health(View, frozen=True):
 
 
 class Learning(View, frozen=True):
-    """What the dashboard's panel says of self-change: the last 20, newest first."""
+    """What the dashboard's panel says of self-change: the last 20 that came as far as the queue,
+    and apart from them the last 20 that were refused, each newest first. `last_diff` is of the
+    newest that was in force.
+    """
 
     health: Health
     changes: tuple[ChangeView, ...]
+    refused: tuple[ChangeView, ...]
     last_diff: str | None
     dev_mode: bool
     testing: str | None

@@ -171,7 +171,7 @@ class FitnessDesk:
             windows=shown(windows, since),
             gaps=tuple(gap for gap in found.gaps if parse_iso(gap.window_end) > since),
             pooled=tuple(pooled_views),
-            before=pooled_view(pooled(_the_week_before(state, now), WINDOWS_DAYS), least),
+            before=self._before(now),
             versions=tuple(
                 version_view(version, pool, least)
                 for version, pool in pools_by_version(state, now).items()
@@ -181,6 +181,11 @@ class FitnessDesk:
             trends=tuple(engagement_trend(windows, now, each.days, least) for each in pooled_views),
             rules=self._rules(),
         )
+
+    def weeks(self, now: Millis) -> tuple[Pooled, Pooled]:
+        """The last 7 days' surfaces, and those of the 7 days before."""
+        week = pooled(judged_within(self._book.state(), now, WINDOWS_DAYS), WINDOWS_DAYS)
+        return pooled_view(week, self._loaded.config.M_min), self._before(now)
 
     async def run(self, asked: args.FitnessRun, _: Progress) -> Written:
         """Write the windows that are due. Raises UsageError for a time that may not be given."""
@@ -219,6 +224,10 @@ class FitnessDesk:
         )
 
     # --- inside ----------------------------------------------------------------------------------
+
+    def _before(self, now: Millis) -> Pooled:
+        before = _the_week_before(self._book.state(), now)
+        return pooled_view(pooled(before, WINDOWS_DAYS), self._loaded.config.M_min)
 
     def _forecast(self, pool: Pooled, now: Millis) -> Forecast:
         """At the pace of the days since the first surface, so that a new home is not slow."""
