@@ -153,6 +153,24 @@ class JobRun(Arguments, frozen=True):
     now: Moment | None = None
 
 
+VersionName = Annotated[str, msgspec.Meta(min_length=1, max_length=255)]
+
+
+class ScaffoldVersions(Arguments, frozen=True):
+    """Of one scaffold file, or of all; so many of the newest of each."""
+
+    file: PathText | None = None
+    limit: Annotated[int, msgspec.Meta(ge=1, le=500)] = 100
+
+
+class ScaffoldDiff(Arguments, frozen=True):
+    """Two contents of a scaffold file by their names; `current` is what is in force."""
+
+    file: PathText
+    before: VersionName
+    after: VersionName = "current"
+
+
 class ArtifactShow(Arguments, frozen=True):
     """An artifact by its name: `research-note-release@v3`."""
 

@@ -12,6 +12,7 @@ from gnomon.config import Config
 from gnomon.daemon.background import Background
 from gnomon.daemon.change.changes import Changes
 from gnomon.daemon.change.jobs import Jobs
+from gnomon.daemon.change.learning import LearningDesk
 from gnomon.daemon.child.child_requests import ChildRequests
 from gnomon.daemon.child.residency import Residency
 from gnomon.daemon.child.resident_world import ResidentWorld
@@ -87,6 +88,7 @@ class Core:
     desk: FitnessDesk = field(init=False)
     changes: Changes = field(init=False)
     jobs: Jobs = field(init=False)
+    learning: LearningDesk = field(init=False)
 
     # --- presence and pause --------------------------------------------------------------------
 

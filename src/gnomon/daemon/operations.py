@@ -10,6 +10,7 @@ from gnomon.daemon import arguments as args
 from gnomon.daemon.acts import Acts
 from gnomon.daemon.change.change_rows import change_rows
 from gnomon.daemon.change.jobs import job_rows
+from gnomon.daemon.change.learning import learning_rows
 from gnomon.daemon.core import Core
 from gnomon.daemon.fitness.desk import fitness_rows
 from gnomon.daemon.health.inspection import inspection
@@ -93,6 +94,7 @@ def table(core: Core, acts: Acts) -> dict[str, Operation]:
         *artifact_rows(core.artifacts),
         *fitness_rows(core.desk),
         *change_rows(core.changes),
+        *learning_rows(core.learning),
         *job_rows(core.jobs),
         *ledger_pages(core.stores),
         *looking,

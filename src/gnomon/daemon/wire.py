@@ -19,6 +19,8 @@ from gnomon.config import Config
 from gnomon.daemon.background import Background
 from gnomon.daemon.change.changes import Changes
 from gnomon.daemon.change.jobs import Jobs
+from gnomon.daemon.change.learning import LearningDesk
+from gnomon.daemon.change.past_texts import PastTexts
 from gnomon.daemon.child.residency import Residency
 from gnomon.daemon.child.resident_world import ResidentWorld
 from gnomon.daemon.child.services import ChildServices
@@ -244,5 +246,16 @@ def _wire_change(core: Core) -> None:
         config_sha256=core.fitness.sha256,
         changed=lambda: core.stream.publish("changes", {}),
     )
-    core.jobs = Jobs(EvaluationTime(core.stores))
+    time = EvaluationTime(core.stores)
+    core.jobs = Jobs(time)
     core.jobs.add(core.desk.job())
+    core.learning = LearningDesk(
+        changes=core.changes,
+        desk=core.desk,
+        stores=core.stores,
+        config=core.fitness.config,
+        texts=PastTexts(
+            core.agent.scaffold_versions, core.world.scaffold_in_force, core.changes.state
+        ),
+        today=time.today,
+    )

@@ -8,6 +8,7 @@ folder. Names sort by activation, hold no colon, and two sets never share one.
 import hashlib
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from gnomon.domain.records import Sha256
@@ -87,6 +88,32 @@ def named_for(path: str, sha256: str, names: Iterable[str]) -> list[str]:
         ):
             found.append((int(match["activation"]), int(match["count"]), name))
     return [name for *_, name in sorted(found, reverse=True)]
+
+
+@dataclass(frozen=True, order=True)
+class Snapshot:
+    """What the name of a prior content says: under which activation it stood last, and, of a
+    file's several within one, which it was. `path` is the file's, with its folders.
+    """
+
+    activation: int
+    count: int
+    path: str
+    name: str
+
+
+def snapshots(names: Iterable[str], paths: Iterable[str]) -> list[Snapshot]:
+    """Those of `names` that are snapshots, newest first. `paths` are the files that stand now:
+    a name alone does not tell a folder from two underscores.
+    """
+    known = {path.replace("/", "__"): path for path in paths}
+    found: list[Snapshot] = []
+    for name in names:
+        if match := _SNAPSHOT.match(name):
+            flat = f"{match['stem']}{match['suffix']}"
+            path = known.get(flat, flat.replace("__", "/"))
+            found.append(Snapshot(int(match["activation"]), int(match["count"]), path, name))
+    return sorted(found, reverse=True)
 
 
 def snapshot_count(name: str) -> int:

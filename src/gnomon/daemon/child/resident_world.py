@@ -59,6 +59,10 @@ class ResidentWorld:
         self.last_scaffold = state
         return state
 
+    def scaffold_in_force(self) -> ScaffoldState:
+        """What is in force, without a new look at the folder but the first."""
+        return self.last_scaffold or self.look_at_scaffold(self.stores.clock.wall())
+
     def gate_facts(self, now: Millis) -> GateFacts:
         kernel = self.config.kernel
         refused = self.broker.skip_reason()
