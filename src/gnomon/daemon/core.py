@@ -11,7 +11,9 @@ from gnomon.brokers.tool_jail import start_tool_host
 from gnomon.config import Config
 from gnomon.daemon.background import Background
 from gnomon.daemon.change.changes import Changes
+from gnomon.daemon.change.early_watch import EarlyWatch
 from gnomon.daemon.change.jobs import Jobs
+from gnomon.daemon.change.judging import JudgeDesk
 from gnomon.daemon.change.learning import LearningDesk
 from gnomon.daemon.child.child_requests import ChildRequests
 from gnomon.daemon.child.residency import Residency
@@ -87,6 +89,8 @@ class Core:
     findings: RuleSurfaces = field(init=False)
     desk: FitnessDesk = field(init=False)
     changes: Changes = field(init=False)
+    early: EarlyWatch = field(init=False)
+    judge: JudgeDesk = field(init=False)
     jobs: Jobs = field(init=False)
     learning: LearningDesk = field(init=False)
 
@@ -128,6 +132,13 @@ class Core:
 
     def scaffold_version(self) -> str:
         return self.world.scaffold_version()
+
+    async def refer(self) -> None:
+        """Measure what is over, then judge what is tested. Neither keeps the other from it."""
+        if self.desk.is_due():
+            await self.desk.write()
+        if self.judge.is_due():
+            await self.judge.judge()
 
     def inbox_changed(self) -> None:
         self.stream.publish("inbox", {})

@@ -82,13 +82,14 @@ class Life:
             core.background.run(core.residency.look())
         await self._try(core.book.beat)
         await self._try(core.changes.look)
+        await self._try(core.early.look)
         await self._try(self._end_pause)
         if "anchor" in things:
             await self._try(self._anchor)
         if "heartbeat" in things and core.findings.is_due():
             core.background.run(core.findings.look())
-        if "heartbeat" in things and core.desk.is_due():
-            core.background.run(core.desk.write())
+        if "heartbeat" in things and (core.desk.is_due() or core.judge.is_due()):
+            core.background.run(core.refer())
         if "tick" in things:
             core.background.run(self.cycle.tick(core.platform.clock.wall()))
 

@@ -18,7 +18,9 @@ from gnomon.brokers.tool_hosts import ToolHosts
 from gnomon.config import Config
 from gnomon.daemon.background import Background
 from gnomon.daemon.change.changes import Changes
+from gnomon.daemon.change.early_watch import EarlyWatch
 from gnomon.daemon.change.jobs import Jobs
+from gnomon.daemon.change.judging import JudgeDesk
 from gnomon.daemon.change.learning import LearningDesk
 from gnomon.daemon.change.past_texts import PastTexts
 from gnomon.daemon.child.residency import Residency
@@ -157,7 +159,9 @@ def _wire_doors(core: Core) -> None:
         core.history.recall,
     )
     core.residency = Residency(core.start_resident, platform.clock.monotonic, core.resident_failed)
-    core.turns = Turns(core.stores, platform.ids, core.residency.ask, core.catch_up)
+    core.turns = Turns(
+        core.stores, platform.ids, core.residency.ask, core.catch_up, platform.beside
+    )
 
 
 def _wire_inbox(core: Core) -> None:
@@ -246,9 +250,21 @@ def _wire_change(core: Core) -> None:
         config_sha256=core.fitness.sha256,
         changed=lambda: core.stream.publish("changes", {}),
     )
+    core.early = EarlyWatch(core.stores, core.changes)
+    core.judge = JudgeDesk(
+        stores=core.stores,
+        changes=core.changes,
+        scaffold=core.world.scaffold,
+        look=core.world.look_at_scaffold,
+        last_look=lambda: core.world.last_scaffold,
+        loaded=core.fitness,
+        platform=core.platform,
+    )
+    core.changes.judge = core.judge.judge
     time = EvaluationTime(core.stores)
     core.jobs = Jobs(time)
     core.jobs.add(core.desk.job())
+    core.jobs.add(core.judge.job())
     core.learning = LearningDesk(
         changes=core.changes,
         desk=core.desk,

@@ -52,6 +52,11 @@ class Verdict:
         return Delta(stall=_delta(self.stall), engagement=_delta(self.engagement))
 
 
+def windows_needed(config: FitnessConfig) -> int:
+    """K: how many valid windows each side needs, of each metric."""
+    return DEV_WINDOWS if config.dev_mode else config.k_windows
+
+
 Rule = Callable[[Evidence, FitnessConfig], Verdict]
 
 
@@ -63,7 +68,7 @@ def seed_rule(evidence: Evidence, config: FitnessConfig) -> Verdict:
     more than epsilon. Engagement that cannot be computed by the deadline leaves it to stall
     alone. A tie is no improvement, also where delta is 0.
     """
-    k, delta = (DEV_WINDOWS, 0.0) if config.dev_mode else (config.k_windows, config.delta)
+    k, delta = windows_needed(config), 0.0 if config.dev_mode else config.delta
     stall = _means(evidence, lambda window: window.stall, k)
     engagement = _means(evidence, lambda window: window.engagement, k)
     stall_moved, engagement_moved = _delta(stall), _delta(engagement)

@@ -7,14 +7,15 @@ than the heads, finds its place by bisection, and asks no model.
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import cast
 
 import msgspec
 
-from gnomon.domain.errors import LedgerCorruptError, RecordError, UsageError
+from gnomon.domain.errors import LedgerCorruptError, UsageError
 from gnomon.domain.instants import Millis, parse_iso
 from gnomon.domain.json_value import Fields, Json
 from gnomon.domain.ledgers import BODIES, Head, LedgerName, Line
+from gnomon.domain.plain import fields, read
 from gnomon.domain.records_referee import Amendment, Gap, Window
 from gnomon.ledger.reading import LedgerReader
 from gnomon.referee.config import Loaded, parse
@@ -22,7 +23,6 @@ from gnomon.referee.fitness_tail import DECISIONS, ENGAGEMENT, FitnessTail
 from gnomon.referee.windows import Evidence, plan
 from gnomon.trust.ipc import Peer
 
-T = TypeVar("T")
 MOST_LINES = 256
 """Lines of one answer: a few hundred kilobytes."""
 
@@ -64,7 +64,7 @@ class Writer:
         del send_part
         match op:
             case "work":
-                return cast("Json", msgspec.to_builtins(self.due(_decoded(args, Work))))
+                return cast("Json", fields(self.due(read(args, Work))))
             case "stop":
                 return {}
             case _:
@@ -129,16 +129,8 @@ def _up_to_damage(lines: Iterator[Line]) -> tuple[list[Line], bool]:
     return found, False
 
 
-def _decoded(args: Fields, type_: type[T]) -> T:
-    try:
-        return msgspec.convert(args, type_)
-    except msgspec.ValidationError as error:
-        name = type_.__name__
-        raise RecordError(f"Not a {name}: {error}", kind=name, reason=str(error)) from error
-
-
 async def serve(peer: Peer, argument: Fields) -> None:
     """Entry of the child process; returns when the gateway has gone."""
-    writer = Writer(_decoded(argument, WriterArgument))
+    writer = Writer(read(argument, WriterArgument))
     peer.serve(writer.answer)
     await peer.closed()

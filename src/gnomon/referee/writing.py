@@ -9,17 +9,17 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Protocol, cast
+from typing import Protocol
 
-import msgspec
-
-from gnomon.domain.errors import LedgerCorruptError, RecordError
-from gnomon.domain.instants import HOUR, MINUTE, Millis, iso, parse_iso
+from gnomon.domain.errors import LedgerCorruptError
+from gnomon.domain.instants import Millis, iso, parse_iso
 from gnomon.domain.json_value import Fields, Json
 from gnomon.domain.ledgers import Head, LedgerName
+from gnomon.domain.plain import fields, read
 from gnomon.domain.ports import Ledger
 from gnomon.domain.records_referee import Amendment, ClockStepped, FitnessBody, Gap, Window
 from gnomon.ledger.segments import segments
+from gnomon.referee.backoff import Backoff
 from gnomon.referee.config import Loaded
 from gnomon.referee.fitness import window_start
 from gnomon.referee.fitness_tail import DECISIONS, ENGAGEMENT, FitnessTail, Standing
@@ -34,8 +34,6 @@ FITNESS: LedgerName = "fitness-ledger"
 READ: tuple[LedgerName, ...] = (DECISIONS, ARTIFACTS, ENGAGEMENT)
 """What the writer may read (page 1)."""
 GRACE_SECONDS = 2.0
-FIRST_WAIT, LONGEST_WAIT = MINUTE, HOUR
-"""Between a run that failed and the next: doubled each time (page 1: with back-off)."""
 YIELD_EVERY = 100
 """Lines read between two turns of the event loop, while the gateway reads a whole ledger."""
 
@@ -94,8 +92,7 @@ class FitnessWriting:
         self._start = start
         self._tail: FitnessTail | None = None
         self._ran_for: Millis | None = None
-        self._failures = 0
-        self._not_before = Millis(0)
+        self._backoff = Backoff()
         self._running = asyncio.Lock()
 
     def is_due(self, now: Millis) -> bool:
@@ -103,9 +100,9 @@ class FitnessWriting:
 
         After a failure it is due again in a minute, then in two, four and so on.
         """
-        # Further ahead than the longest wait it was put by a clock that was set back since.
-        waits = self._failures > 0 and 0 < self._not_before - now <= LONGEST_WAIT
-        return not (waits or self._running.locked()) and self._closed(now) != self._ran_for
+        if self._running.locked() or self._backoff.waits(now):
+            return False
+        return self._closed(now) != self._ran_for
 
     async def run(self, now: Millis) -> Written:
         """Append every line that is due at `now`. One run at a time; a second one waits.
@@ -113,15 +110,14 @@ class FitnessWriting:
         Raises what the job or the ledger raised; asked again, it goes on where it stopped.
         """
         async with self._running:
-            self._failures += 1  # until it has succeeded
-            wait = min(FIRST_WAIT << min(self._failures - 1, 10), LONGEST_WAIT)
-            self._not_before = Millis(now + wait)
+            self._backoff.begin(now)
             child = await self._start(*self._handed())
             try:
                 kinds = [type(body) for body in await self._written(child, now)]
             finally:
                 await child.stop(GRACE_SECONDS)
-            self._failures, self._ran_for = 0, self._closed(now)
+            self._backoff.succeed()
+            self._ran_for = self._closed(now)
             return Written(kinds.count(Window), kinds.count(Amendment), kinds.count(Gap))
 
     def _closed(self, now: Millis) -> Millis:
@@ -132,8 +128,7 @@ class FitnessWriting:
             paths={name: str(self._paths[name]) for name in READ}, config=self._loaded.text
         )
         files = (segment.path for name in READ for segment in segments(self._paths[name]))
-        fields = cast("dict[str, Json]", msgspec.to_builtins(argument))
-        return fields, Grants(read=tuple(files))
+        return fields(argument), Grants(read=tuple(files))
 
     async def _written(self, child: WriterChild, now: Millis) -> list[FitnessBody]:
         """Ask and append until nothing is due any more."""
@@ -145,8 +140,7 @@ class FitnessWriting:
                 name: self._ledgers[name].durable_head for name in READ
             }
             work = Work(heads=heads, tail=tail, now=now)
-            answer = await child.peer.call("work", cast("Fields", msgspec.to_builtins(work)))
-            due = _decoded(answer)
+            due = read(await child.peer.call("work", fields(work)), Due)
             await self._append(due.lines)
             for body in due.lines:
                 tail.take(body)
@@ -222,12 +216,3 @@ class FitnessWriting:
             return [line.at for line in islice(lines, 1)]
         except LedgerCorruptError:
             return []  # the job says which windows that voids
-
-
-def _decoded(answer: Json) -> Due:
-    try:
-        return msgspec.convert(answer, Due)
-    except msgspec.ValidationError as error:
-        raise RecordError(
-            f"The fitness writer's answer is none: {error}", kind="Due", reason=str(error)
-        ) from error
