@@ -78,6 +78,7 @@ class ChangeLife:
     base_scaffold_version: str | None = None
     watched: ChangeStep | None = None
     judgment: Judgment | None = None
+    early: VerdictOutcome | None = None
 
     @property
     def change_id(self) -> str:
@@ -89,9 +90,9 @@ class ChangeLife:
 
     @property
     def outcome(self) -> VerdictOutcome | None:
-        """The verdict on it."""
+        """The verdict on it: the judge's, or the early one of `early.py`."""
         if self.judgment is None or self.judgment.outcome == "pending":
-            return None
+            return self.early
         return self.judgment.outcome
 
     @property
@@ -174,6 +175,7 @@ class ChangesState:
             case _ if life.has_ended:
                 life = replace(
                     life,
+                    early=step.outcome,
                     decided_at=line.at if life.decided_at is None else life.decided_at,
                     change=msgspec.structs.replace(life.change, candidate=""),
                 )

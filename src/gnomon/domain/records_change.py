@@ -86,6 +86,8 @@ class ChangeStep(Body, frozen=True, tag="step"):
     base_version: str | None = None
     base_scaffold_version: str | None = None
     config_sha256: Sha256 | None = None
+    outcome: Literal["rolled_back"] | None = None
+    """On a `reverted` step that no judgment stands behind: it broke the replies themselves."""
 
 
 RefinementBody = Change | ChangeStep

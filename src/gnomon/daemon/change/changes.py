@@ -8,6 +8,7 @@ line that is missing or does the step again.
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from typing import Literal
 
 from gnomon.change.life import END_OF, IN_FORCE, ChangeLife, ChangesState, check_step
 from gnomon.daemon.store.stores import Stores
@@ -109,6 +110,17 @@ class Changes:
             await self.judge()  # it finds another folder in force, and ends the test
         end = " The test that was under way is stopped." if tested else ""
         return f"{life.change.target} reads as it did before.{end}"
+
+    async def undo_early(self, change_id: str, reason: str) -> None:
+        """It broke the replies themselves: its parent again, without waiting for the judge."""
+        async with self._one:
+            life = self.known(change_id)
+            if life.status != "watched" or life.judgment is not None:
+                return  # its verdict came first
+            restored = self._restore(life)
+            said = reason if restored else f"{reason}; {EDITED}"
+            await self._ended(life, "reverted", said, outcome="rolled_back")
+            await self._go_on()
 
     def known(self, change_id: str) -> ChangeLife:
         """One change. Raises UsageError where there is none of this id."""
@@ -234,10 +246,20 @@ class Changes:
 
     # --- lines -----------------------------------------------------------------------------------
 
-    async def _ended(self, life: ChangeLife, status: ChangeStatus, reason: str | None) -> None:
+    async def _ended(
+        self,
+        life: ChangeLife,
+        status: ChangeStatus,
+        reason: str | None,
+        outcome: Literal["rolled_back"] | None = None,
+    ) -> None:
         version = self.look_at_scaffold(self.stores.clock.wall()).version
         step = ChangeStep(
-            change_id=life.change_id, status=status, reason=reason, scaffold_version=version
+            change_id=life.change_id,
+            status=status,
+            reason=reason,
+            scaffold_version=version,
+            outcome=outcome,
         )
         await self._step(life, step)
 
