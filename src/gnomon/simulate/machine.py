@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from importlib import import_module
+from pathlib import Path
 from typing import Any, TypeVar
 
 from gnomon.daemon.acts import Acts
@@ -17,11 +18,13 @@ from gnomon.daemon.platform import ChildProcess, Platform
 from gnomon.daemon.wire import open_core
 from gnomon.domain.errors import GnomonError, JailError
 from gnomon.domain.json_value import Fields
+from gnomon.domain.ledgers import LedgerName
 from gnomon.domain.policy import Role
 from gnomon.gateway.door import Door, entered
 from gnomon.gateway.operation import Operation
 from gnomon.gateway.request import arguments_of_fields
 from gnomon.home import Home
+from gnomon.ledger.places import ledgers_of
 from gnomon.resident import main as resident
 from gnomon.simulate.disk import SimulatedDisk
 from gnomon.simulate.script import SimulatedModel
@@ -192,15 +195,10 @@ class Machine:
 
     def _watch(self, core: Core) -> None:
         stores, agent = core.stores, core.agent
-        paths = {
+        paths: dict[LedgerName, Path] = {
             "anchors": self.home.anchors,
             "spend-ledger": self.home.spend_ledger,
-            "decision-ledger": agent.decision_ledger,
-            "artifact-ledger": agent.artifact_ledger,
-            "engagement-ledger": agent.engagement_ledger,
-            "fitness-ledger": agent.fitness_ledger,
-            "observations": agent.observations,
-            "observations-imported": agent.observations_imported,
+            **ledgers_of(agent),
         }
         for name, file in stores.files.items():
             self.witness.watch(file, paths[name])
