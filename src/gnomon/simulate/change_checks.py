@@ -17,28 +17,30 @@ def life_violations(refinement: Sequence[Told], judgments: Sequence[Told]) -> It
     """One test at a time, one verdict and one end a change, and the end that the verdict says."""
     status: dict[str, str] = {}
     for line in refinement:
-        change = line.fields["change_id"]
-        if line.kind == "change":
-            if change in status:
-                yield f"{change} was proposed twice"
-            status[change] = line.fields["status"]
-            continue
-        if status.get(change, "unknown") in (*ENDED, "unknown") and status.get(change) != "kept":
-            yield f"line {line.seq}: {change} goes on after its end"
-        status[change] = line.fields["status"]
-        tested = [each for each, now in status.items() if now in TESTED]
-        if len(tested) > 1:
-            yield f"line {line.seq}: {' and '.join(tested)} are tested at once"
-    verdicts: dict[str, str] = {}
+        yield from _step(line, status)
+    judged: set[str] = set()
     for line in judgments:
         change, outcome = line.fields["change_id"], line.fields["outcome"]
         if outcome == "pending":
             continue
-        if change in verdicts:
+        if change in judged:
             yield f"{change} was judged twice"
-        verdicts[change] = outcome
+        judged.add(change)
         if status.get(change) != ENDS[outcome]:
             yield f"{change} was judged {outcome} and is {status.get(change)}"
+
+
+def _step(line: Told, status: dict[str, str]) -> Iterator[str]:
+    change, now = line.fields["change_id"], line.fields["status"]
+    before = status.get(change)
+    if (line.kind == "change") != (before is None):
+        yield f"line {line.seq}: {change} was proposed twice, or never"
+    if before in ENDED and (before, now) != ("kept", "reverted"):
+        yield f"line {line.seq}: {change} goes on after its end"
+    status[change] = now
+    tested = [each for each, its in status.items() if its in TESTED]
+    if len(tested) > 1:
+        yield f"line {line.seq}: {' and '.join(tested)} are tested at once"
 
 
 def verdict_violations(
@@ -123,12 +125,14 @@ def text_violations(refinement: Sequence[Told], standing: Mapping[str, str]) -> 
         line.fields["change_id"]: line.fields for line in refinement if line.kind == "change"
     }
     expected: dict[str, str] = {}
+    in_force: set[str] = set()
     for line in refinement:
         change = proposed[line.fields["change_id"]]
         match line.fields["status"]:
-            case "applied" | "kept":
+            case "applied":
+                in_force.add(change["change_id"])
                 expected[change["target"]] = change["candidate_sha256"]
-            case "reverted" | "voided" if line.kind == "step" and change["target"] in expected:
+            case "reverted" | "voided" if change["change_id"] in in_force:
                 expected[change["target"]] = change["base_sha256"]
             case _:
                 pass
