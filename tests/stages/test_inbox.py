@@ -189,7 +189,7 @@ def test_an_unknown_item_is_refused_everywhere(tmp_path: Path) -> None:
         with pytest.raises(UsageError, match="no item"):
             await gateway.ask("chat.turn", text="hello", reply_to="sf-0000")
         assert gateway.outcomes() == []
-        assert gateway.core.turns.sessions() == [], "no turn was begun"
+        assert await gateway.core.turns.sessions() == [], "no turn was begun"
 
     lived(tmp_path, story)
 

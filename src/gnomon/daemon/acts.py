@@ -64,7 +64,7 @@ class Acts:
         return reply
 
     async def sessions(self, _: Nothing, __: Progress) -> list[SessionView]:
-        return self._core.turns.sessions()
+        return await self._core.turns.sessions()
 
     async def messages(self, asked: args.OfSession, _: Progress) -> list[MessageView]:
         return self._core.turns.messages(asked.session)

@@ -10,6 +10,7 @@ import msgspec
 
 from gnomon.daemon.store.stores import Stores
 from gnomon.daemon.talk import conversations, derive
+from gnomon.daemon.talk.session_list import SessionList
 from gnomon.domain.errors import TrustError, UsageError
 from gnomon.domain.instants import Millis
 from gnomon.domain.json_value import Fields, Json
@@ -19,10 +20,10 @@ from gnomon.domain.ports import Ids
 from gnomon.domain.records import SessionMessage, SessionOpened, Spend, Turn, TurnUndone
 from gnomon.domain.views import Done, MessageView, ModelKind, SessionView, TurnReply
 
-SESSIONS_SHOWN = 50
 ENDS_KEPT = 32
 """Sessions whose end is kept in memory, so that a turn reads only what was said since."""
 
+Beside = Callable[[Callable[[], list[SessionView]]], Awaitable[list[SessionView]]]
 AskResident = Callable[[str, Fields, Callable[[Json], None]], Awaitable[Json]]
 
 
@@ -59,11 +60,14 @@ class Turns:
         ids: Ids,
         ask: AskResident,
         catch_up: Callable[[], Awaitable[None]],
+        beside: Beside,
     ) -> None:
         self._stores = stores
         self._ids = ids
         self._ask = ask
         self._catch_up = catch_up
+        self._shown = SessionList(stores.agent.sessions, stores.sessions.reader)
+        self._beside = beside
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._ends: OrderedDict[str, tuple[int, conversations.Conversation]] = OrderedDict()
         self._handed_out: dict[str, HandedOut] = {}
@@ -125,14 +129,9 @@ class Turns:
             lock = self._locks[session] = asyncio.Lock()
         return lock
 
-    def sessions(self) -> list[SessionView]:
-        """The newest first, by when they were last written."""
-        files = [path for path in self._stores.agent.sessions.glob("*.jsonl") if path.is_file()]
-        newest = sorted(files, key=lambda path: path.stat().st_mtime_ns, reverse=True)
-        names = dict.fromkeys(path.name.split(".", 1)[0] for path in newest)
-        return [
-            conversations.view(self.conversation(name)) for name in list(names)[:SESSIONS_SHOWN]
-        ]
+    async def sessions(self) -> list[SessionView]:
+        """The newest first, by when they were last written. Read beside the event loop."""
+        return await self._beside(self._shown.newest)
 
     def messages(self, session: str) -> list[MessageView]:
         return list(self.conversation(session).messages)
@@ -172,6 +171,7 @@ class Turns:
                         "reply_to": reply_to,
                         "history": msgspec.to_builtins(conversations.history(talk)),
                         "model_kind": kind,
+                        "imported": self._stores.files["observations-imported"].head.seq > 0,
                     },
                     on_part,
                 )
