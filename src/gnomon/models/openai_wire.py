@@ -4,7 +4,6 @@ Servers differ in what they accept; a `Dialect` says what this one takes. It is 
 refusals: what a 400 names is left out and the request made once more.
 """
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import cast
@@ -14,6 +13,7 @@ import msgspec
 from gnomon.domain.errors import ModelReplyError, ModelUnavailableError
 from gnomon.domain.json_value import Fields, Json
 from gnomon.domain.messages import FinishReason, Message, ModelReply, ModelRequest, ToolCall
+from gnomon.models.openai_answer import Call, Choice, Function, Usage, decoded, usage_of
 
 TOOL_CALL_LIMIT = 128
 """More calls in one answer are garbage."""
@@ -158,69 +158,6 @@ def _strictable(schema: Json) -> bool:
 # --- back ----------------------------------------------------------------------------------
 
 
-class _Function(msgspec.Struct):
-    name: str | None = None
-    arguments: str | dict[str, object] | None = None
-
-
-class _Call(msgspec.Struct):
-    index: int | None = None
-    id: str | None = None
-    function: _Function | None = None
-
-
-class _Said(msgspec.Struct):
-    content: str | None = None
-    tool_calls: list[_Call] | None = None
-
-
-class _Choice(msgspec.Struct):
-    delta: _Said | None = None
-    message: _Said | None = None
-    finish_reason: str | None = None
-
-
-class _PromptDetails(msgspec.Struct):
-    cached_tokens: int | None = None
-
-
-class _Usage(msgspec.Struct):
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    prompt_tokens_details: _PromptDetails | None = None
-
-
-class _Answer(msgspec.Struct):
-    """A chunk of a stream, or a whole answer: they differ in `delta` and `message`."""
-
-    choices: list[_Choice] | None = None
-    usage: _Usage | None = None
-    model: str | None = None
-    error: object = None
-
-
-_HALVES = re.compile(
-    rb"(\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})"
-    rb"|\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
-)
-"""An escaped backslash or a whole pair, which stay; or half of a pair."""
-
-
-def _decoded(data: bytes | str) -> _Answer:
-    """One document. A server that cuts its text between the halves of a character escapes each
-    half by itself, which is no text: each becomes a replacement mark, and the reply is kept.
-    """
-    try:
-        return msgspec.json.decode(data, type=_Answer)
-    except msgspec.ValidationError:
-        raise
-    except msgspec.DecodeError:
-        raw = data.encode("utf-8", "replace") if isinstance(data, str) else data
-        return msgspec.json.decode(
-            _HALVES.sub(lambda found: found[1] or b"\\ufffd", raw), type=_Answer
-        )
-
-
 @dataclass
 class _Building:
     id: str
@@ -237,7 +174,7 @@ class ReplyBuilder:
         self._calls: list[_Building] = []
         self._by_index: dict[int, _Building] = {}
         self._finish: str | None = None
-        self._usage: _Usage | None = None
+        self._usage = Usage()
         self._done = False
         self._seen_choice = False
 
@@ -255,7 +192,7 @@ class ReplyBuilder:
         ModelUnavailableError on an error that the server reports in its stream.
         """
         try:
-            answer = _decoded(data)
+            answer = decoded(data)
         except (msgspec.DecodeError, RecursionError) as error:
             raise ModelReplyError(
                 "The model's server answered something that is no chat completion.",
@@ -267,7 +204,7 @@ class ReplyBuilder:
                 f"The model's server reported an error in its answer: {error_words(data)}"
             )
         if answer.usage is not None:
-            self._usage = answer.usage
+            self._usage = usage_of(answer.usage)
         if answer.model:
             self._model = answer.model
         return self._choice(answer.choices[0]) if answer.choices else ""
@@ -282,8 +219,7 @@ class ReplyBuilder:
                 next_step="Check that model.url points to an OpenAI-compatible server (.../v1).",
             )
         content = "".join(self._content)
-        usage = self._usage or _Usage()
-        details = usage.prompt_tokens_details
+        usage = self._usage
         return ModelReply(
             content=without_fence(content) if unfence else content,
             finish=self._finish_reason(),
@@ -292,13 +228,13 @@ class ReplyBuilder:
                 ToolCall(id=call.id, name=call.name, arguments=call.arguments or "{}")
                 for call in self._calls
             ),
-            tokens_in=usage.prompt_tokens,
-            tokens_out=usage.completion_tokens,
-            tokens_cached=details.cached_tokens if details is not None else None,
+            tokens_in=usage.tokens_in,
+            tokens_out=usage.tokens_out,
+            tokens_cached=usage.cached,
             seconds=seconds,
         )
 
-    def _choice(self, choice: _Choice) -> str:
+    def _choice(self, choice: Choice) -> str:
         self._seen_choice = True
         if choice.finish_reason is not None:
             self._finish = choice.finish_reason
@@ -307,17 +243,18 @@ class ReplyBuilder:
             return ""
         for call in said.tool_calls or ():
             self._tool_call(call)
-        if said.content:
-            self._content.append(said.content)
-        return said.content or ""
+        text = said.text
+        if text:
+            self._content.append(text)
+        return text
 
-    def _tool_call(self, part: _Call) -> None:
+    def _tool_call(self, part: Call) -> None:
         """Add a fragment to the call that it belongs to.
 
         Servers number calls by `index`; some leave it out, some number every call 0 and
         tell them apart by id alone.
         """
-        function = part.function or _Function()
+        function = part.function or Function()
         building = self._by_index.get(part.index) if part.index is not None else None
         if building is None or (part.id and part.id != building.id and function.name):
             if len(self._calls) >= TOOL_CALL_LIMIT:
