@@ -35,6 +35,18 @@ def test_sessions_and_days_are_counted_by_name(tmp_path: Path) -> None:
     assert (codex.source, codex.sessions, codex.days) == ("codex", 4, 4)
 
 
+def test_what_was_read_before_is_not_counted_as_unread(tmp_path: Path) -> None:
+    projects = tmp_path / ".claude" / "projects" / "-a"
+    touch(projects / "one.jsonl")
+    touch(projects / "two.jsonl")
+    rollout = tmp_path / ".codex" / "sessions" / "2026" / "rollout-odd.jsonl"
+    touch(rollout)
+    known = {str(projects / "one.jsonl"), str(rollout)}
+    claude, codex = find_history({}, tmp_path, known)
+    assert (claude.sessions, claude.unread) == (2, 1)
+    assert (codex.sessions, codex.unread) == (1, 0)
+
+
 def test_the_environment_names_other_places(tmp_path: Path) -> None:
     touch(tmp_path / "c" / "projects" / "-x" / "one.jsonl")
     touch(tmp_path / "x" / "sessions" / "2025" / "rollout-odd.jsonl")

@@ -150,7 +150,7 @@ async def test_recall_answers_dated_quotes_without_a_host():
 
 def test_a_quote_without_a_date_or_a_file_says_so():
     bare = Source(source="codex", session="s9", at=None, path=None, line=None, quote="Yes.")
-    assert quotes((bare,)) == "undated codex (s9)\nYes."
+    assert quotes((bare,)) == "no date in its transcript codex (s9)\nYes."
 
 
 async def test_a_host_that_died_is_started_again_once_and_its_call_is_not_repeated():

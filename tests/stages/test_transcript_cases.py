@@ -149,3 +149,11 @@ def test_an_empty_file_says_so() -> None:
 def test_how_a_session_ended_is_told_from_its_last_event(name: str, ended: list[str]) -> None:
     _, _, sessions = read(CASES / name)
     assert [found.session.ended for found in sessions] == ended
+
+
+def test_turns_of_an_old_codex_session_are_dated_by_its_beginning_and_by_nothing_made_up() -> None:
+    _, turns, _ = read(CASES / "codex" / "05-legacy-bare-2025-09.jsonl")
+    assert {each.observation.happened_at for each in turns} == {None}
+    assert {each.observation.session_at for each in turns} == {"2025-10-01T18:58:38.331Z"}
+    _, turns, _ = read(CASES / "codex" / "02-rollout-multi-turn.jsonl")
+    assert {each.observation.session_at for each in turns} == {None}

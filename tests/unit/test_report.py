@@ -4,9 +4,9 @@ from typing import Any
 
 from gnomon.domain.instants import HOUR, MINUTE, Millis, iso, parse_iso
 from gnomon.domain.records_observe import Failure, ImportedSession, ModelTokens, Observation
-from gnomon.domain.views import Report
+from gnomon.domain.views import CostRow, Report
 from gnomon.observe.price_list import Price, PriceList
-from gnomon.observe.report import report, resume, shareable
+from gnomon.observe.report import keeps_failing, report, resume, shareable, total
 
 START = parse_iso("2026-03-01T09:00:00Z")
 PRICES = PriceList(
@@ -104,6 +104,22 @@ def test_failures_are_grouped_by_tool_and_family_with_the_median_way_back() -> N
     assert group.median_minutes_to_success == 4.0
     assert group.last_at == iso(Millis(START + 3 * MINUTE))
     assert made(failed(1, None)).failures[0].median_minutes_to_success is None
+
+
+def test_what_keeps_failing_failed_the_same_way_twice() -> None:
+    def failed(number: int, code: str) -> Observation:
+        return turn("a", number, "run it", failures=(Failure(tool="Bash", code=code),))
+
+    found = made(failed(1, "tests"), failed(2, "tests"), failed(3, "timeout"), failed(4, "syntax"))
+    assert [each.family for each in found.failures] == ["tests", "syntax", "timeout"]
+    again, once = keeps_failing(found.failures)
+    assert ([each.family for each in again], once) == (["tests"], 2)
+
+
+def test_a_total_leaves_out_what_has_no_price() -> None:
+    rows = [CostRow(project="a", model=name, usd=usd) for name, usd in (("x", 1.2), ("y", None))]
+    assert total(rows) == 1.2
+    assert total([]) == 0
 
 
 def test_three_clean_runs_of_the_same_steps_repeat() -> None:

@@ -6,7 +6,7 @@ from gnomon.agent.run import RunResult, StopReason
 from gnomon.domain.errors import ModelAuthError
 from gnomon.domain.messages import Message
 from gnomon.domain.views import Source
-from gnomon.resident.quotes import NOTHING, answer_from, describe
+from gnomon.resident.quotes import IMPORT, NOTHING, answer_from, describe
 from gnomon.resident.turn_text import aside, fitting, reply_text, source_name, unanswered
 
 
@@ -76,16 +76,23 @@ def test_a_quote_has_its_date_and_its_source() -> None:
     assert describe([source()]) == "2026-05-24 · codex: “use pnpm”\n  /h/a.jsonl:7"
     assert source_name(source(line=None)) == "/h/a.jsonl"
     undated = describe([source(at=None, path=None, quote="y" * 900)])
-    assert undated.startswith("undated · codex: “yyy")
+    assert undated.startswith("no date in its transcript · codex: “yyy")
     assert undated.endswith("codex/s-9")
-    assert len(undated) < 450
+    assert len(undated) < 470
+    of_a_session = describe([source(at=None, session_at="2025-10-01T18:58:38.331Z")])
+    assert of_a_session.startswith("session of 2025-10-01 · codex")
     assert describe([]) == "Nothing was found."
 
 
 def test_an_answer_from_recall_says_when_there_is_none() -> None:
-    assert answer_from("how?", [source()]) == describe([source()])
-    assert answer_from("how?", []) == NOTHING
-    assert answer_from("  ", [source()]) == NOTHING
+    assert answer_from("how?", [source()], False) == describe([source()])
+    assert answer_from("how?", [], False).startswith(f"{NOTHING} {IMPORT}")
+    assert answer_from("  ", [source()], True).startswith(f"{NOTHING} A better model")
+
+
+def test_nobody_is_told_to_import_what_was_imported() -> None:
+    assert "import" in answer_from("how?", [], False)
+    assert "import" not in answer_from("how?", [], True)
 
 
 def test_an_aside_is_one_short_line() -> None:

@@ -51,6 +51,9 @@ class ChatSession:
         self._output = output
         self.session = session
         self._streamed = ""
+        self._mid_line = False
+        self._steps: set[str] = set()
+        """What was said of this turn's steps: a long turn says each thing once."""
         self._commands: dict[str, Command] = {
             "/new": self._new,
             "/sessions": self._sessions,
@@ -93,11 +96,11 @@ class ChatSession:
     def take(self, turn: Turn) -> TurnReply:
         """One turn: the text as it comes, then its sources and price."""
         self._streamed = ""
+        self._steps.clear()
         reply = self._connection.call(asks.CHAT_TURN, turn.arguments(), self._part)
         self.session = reply.session
         said = bool(self._streamed) and self._streamed.strip() == reply.reply.strip()
-        if self._streamed:
-            self._output.lines([Line()])
+        self._end_line()
         self._output.lines(reply_lines(reply, said_already=said))
         return reply
 
@@ -105,11 +108,20 @@ class ChatSession:
         text, event = part.get("text"), part.get("event")
         if isinstance(text, str) and self._output.interactive:
             self._streamed += text
+            self._mid_line = True
             self._output.stream(text)
         elif isinstance(event, dict) and self._output.interactive:
-            told = tool_line(event)
-            if told:
+            told = step_line(event)
+            if told and (told not in self._steps or event.get("step") == "tool"):
+                self._steps.add(told)
+                self._end_line()
                 self._output.note(told)
+
+    def _end_line(self) -> None:
+        """What was streamed ends its line, before something else is said."""
+        if self._streamed and self._mid_line:
+            self._output.lines([Line()])
+        self._mid_line = False
 
     def _command(self, text: str) -> None:
         name, _, argument = text.partition(" ")
@@ -164,10 +176,22 @@ class ChatSession:
                 readline.add_history(one_line(message.text, 1_000))
 
 
-def tool_line(event: Fields) -> str:
-    """What a starting tool call shows: `· shell`. Empty for every other event."""
-    facts = event.get("facts")
-    if event.get("step") != "tool" or event.get("complete") is not False:
+def step_line(event: Fields) -> str:
+    """What a starting step shows, so that nobody waits without knowing for what: `· shell`.
+    Empty for one that has ended, and for those that take no time.
+    """
+    if event.get("complete") is not False:
         return ""
-    name = facts.get("tool") or facts.get("name") if isinstance(facts, dict) else None
-    return f"· {one_line(str(name or 'a tool'), 80)}"
+    said = event.get("facts")
+    facts = said if isinstance(said, dict) else {}
+    match event.get("step"):
+        case "tool":
+            return f"· {one_line(str(facts.get('tool') or facts.get('name') or 'a tool'), 80)}"
+        case "recall":
+            return "· looking through your history"
+        case "model" if facts.get("demo"):
+            return "· the built-in demo model adds a sentence, which takes some seconds"
+        case "model":
+            return "· the model is at work"
+        case _:
+            return ""

@@ -7,6 +7,7 @@ from gnomon.cli.render import day, plural, source_lines, table
 from gnomon.cli.terminal_text import one_line
 from gnomon.domain import views
 from gnomon.domain.json_value import Fields, Json
+from gnomon.observe.report import keeps_failing, total
 
 SHOWN = 10
 """Entries of a section; `--json` has them all."""
@@ -61,11 +62,12 @@ def _bad_lines(row: views.ImportRow) -> list[Line]:
 
 
 def report_lines(report: views.Report) -> list[Line]:
-    """The five sections, in the order of page 8; an empty one says so. Of nothing at all it says
-    where there is more.
+    """The five sections, in the order of page 8; an empty one says so. Where nothing was read it
+    says how to.
     """
     sections = (report.corrections, report.failures, report.repeats, report.loose_ends, report.cost)
-    more = [] if any(sections) else [Line("Is it all read? gnomon import --from claude-code")]
+    unread = report.turns == 0 and not any(sections)
+    more = [Line("Nothing was read yet. See: gnomon import --from claude-code")] if unread else []
     return [
         *_section("What you keep correcting", _corrections(report.corrections)),
         *_section("What keeps failing", _failures(report.failures)),
@@ -83,13 +85,20 @@ def _section(title: str, lines: list[Line]) -> list[Line]:
 def _corrections(found: Sequence[views.Correction]) -> list[Line]:
     lines: list[Line] = []
     for each in found[:SHOWN]:
-        where = f"{plural(each.sessions, 'session')}, last {day(each.last_at)}"
+        last = each.last_at[:10] if each.last_at else _latest(each.sources)
+        where = f"{plural(each.sessions, 'session')}, last {last}"
         lines.append(Line(f'  likely: "{one_line(each.text)}" ({where})'))
         lines += [Line(f"    {line.text}", "faint") for line in source_lines(each.sources[:1])]
     return lines
 
 
+def _latest(sources: Sequence[views.Source]) -> str:
+    """The day of the newest source: its session's, where that alone is known."""
+    return sources[0].dated if sources else views.UNDATED
+
+
 def _failures(found: Sequence[views.FailureGroup]) -> list[Line]:
+    again, once = keeps_failing(found)
     rows = (
         (
             f"  {each.tool}",
@@ -99,9 +108,13 @@ def _failures(found: Sequence[views.FailureGroup]) -> list[Line]:
             if each.median_minutes_to_success is None
             else f"{each.median_minutes_to_success:.1f} min to the next success",
         )
-        for each in found[:SHOWN]
+        for each in again[:SHOWN]
     )
-    return [Line(row) for row in table(rows)]
+    lines = [Line(row) for row in table(rows)]
+    if once:
+        said = f"  {plural(once, 'other error')}, seen once each: gnomon report --json has them"
+        lines.append(Line(said, "faint"))
+    return lines
 
 
 def _repeats(found: Sequence[views.Repeat]) -> list[Line]:
@@ -130,7 +143,12 @@ def _cost(found: Sequence[views.CostRow]) -> list[Line]:
         )
         for each in found[:SHOWN]
     )
-    return [Line(row) for row in table(rows)]
+    lines = [Line(row) for row in table(rows)]
+    if found:
+        unpriced = sum(each.usd is None for each in found)
+        without = f", without {unpriced} that no list has a price for" if unpriced else ""
+        lines.append(Line(f"  ${total(found):.2f}  together{without}"))
+    return lines
 
 
 def shareable(report: views.Report) -> Fields:
@@ -147,7 +165,7 @@ def shareable(report: views.Report) -> Fields:
             kind: sum(1 for each in report.loose_ends if each.kind == kind)
             for kind in ("error", "interruption", "open-todos")
         },
-        "usd": round(sum(each.usd or 0.0 for each in report.cost), 2),
+        "usd": round(total(report.cost), 2),
     }
 
 

@@ -68,6 +68,8 @@ class Observation(Body, frozen=True, tag="observation"):
     interrupted: bool = False
     correction: str | None = None
     """The user's correcting words where they are not the task (inside a rejected call)."""
+    session_at: str | None = None
+    """When its session began, where the source dates that and not the turn."""
 
 
 class ImportedSession(Body, frozen=True, tag="imported-session"):

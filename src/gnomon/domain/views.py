@@ -72,8 +72,14 @@ class Status(View, frozen=True):
     last_focus: str | None = None
 
 
+UNDATED = "no date in its transcript"
+"""What is said where a transcript gives no time at all: none is invented."""
+
+
 class Source(View, frozen=True):
-    """A dated quote and where it stands. `path` and `line` open it."""
+    """A dated quote and where it stands. `path` and `line` open it. `session_at` is when its
+    session began, where nothing dates the quote itself.
+    """
 
     source: str
     session: str
@@ -81,6 +87,14 @@ class Source(View, frozen=True):
     path: str | None
     line: int | None
     quote: str
+    session_at: str | None = None
+
+    @property
+    def dated(self) -> str:
+        """Its day as people read it; where only its session's is known, that is said."""
+        if self.at is not None:
+            return self.at[:10]
+        return f"session of {self.session_at[:10]}" if self.session_at else UNDATED
 
 
 class TurnReply(View, frozen=True):
@@ -152,12 +166,15 @@ class ImportRow(View, frozen=True):
 
 
 class HistoryFound(View, frozen=True):
-    """Another agent's history on this machine, counted by file name only."""
+    """Another agent's history on this machine, counted by file name only. `unread` are those of
+    its sessions that were never read; null where that is not known.
+    """
 
     source: str
     path: str
     sessions: int
     days: int | None
+    unread: int | None = None
 
 
 class Correction(View, frozen=True):
@@ -205,11 +222,14 @@ class CostRow(View, frozen=True):
 
 
 class Report(View, frozen=True):
+    """`turns` is how many were read in all: 0 means that there is nothing to report on yet."""
+
     corrections: tuple[Correction, ...]
     failures: tuple[FailureGroup, ...]
     repeats: tuple[Repeat, ...]
     loose_ends: tuple[LooseEnd, ...]
     cost: tuple[CostRow, ...]
+    turns: int = 0
 
 
 class Folder(View, frozen=True):

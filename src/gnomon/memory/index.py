@@ -16,7 +16,7 @@ from gnomon.memory.query import Query, indexed
 from gnomon.memory.ranking import estimated_notes, score, weight
 from gnomon.memory.recall import FEW, Hit, ordered
 
-VERSION = 2
+VERSION = 3
 SAMPLED = 32
 """Newest notes of a term or of all terms that are looked at: bounds a question's time."""
 _SCHEMA = """
@@ -24,7 +24,7 @@ CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE places (ledger TEXT PRIMARY KEY, seq INTEGER, sha256 TEXT) WITHOUT ROWID;
 CREATE TABLE notes (
   id INTEGER PRIMARY KEY, name TEXT UNIQUE, source TEXT, session TEXT, at TEXT, path TEXT,
-  line INTEGER, task TEXT, answer TEXT
+  line INTEGER, task TEXT, answer TEXT, session_at TEXT
 );
 CREATE VIRTUAL TABLE words USING fts5(
   task, answer, content='', tokenize='porter unicode61 remove_diacritics 2'
@@ -119,8 +119,9 @@ class RecallIndex:
             )
             self._db.execute("DELETE FROM notes WHERE id = ?", (known[0],))
         added = self._db.execute(
-            "INSERT INTO notes(id, name, source, session, at, path, line, task, answer)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO notes"
+            " (id, name, source, session, at, path, line, task, answer, session_at)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 None if known is None else known[0],
                 name,
@@ -131,6 +132,7 @@ class RecallIndex:
                 seen.line,
                 seen.task,
                 answer,
+                seen.session_at,
             ),
         )
         self._db.execute(
@@ -198,11 +200,12 @@ class RecallIndex:
     def _hits(self, notes: list[int], weights: dict[str, float]) -> Iterator[Hit]:
         marks = ",".join("?" * len(notes))
         rows = self._db.execute(
-            "SELECT id, source, session, at, path, line, task, answer FROM notes"  # noqa: S608
+            "SELECT id, source, session, at, path, line, task, answer, session_at"  # noqa: S608
+            " FROM notes"
             f" WHERE id IN ({marks})",
             notes,
         )
-        for note, source, session, at, path, line, task, answer in rows:
+        for note, source, session, at, path, line, task, answer, session_at in rows:
             yield Hit(
                 note=note,
                 score=score(task, answer, weights),
@@ -213,6 +216,7 @@ class RecallIndex:
                 line=line,
                 task=task,
                 answer=answer,
+                session_at=session_at,
             )
 
     def _row(self, sql: str, values: tuple[object, ...]) -> tuple[Any, ...] | None:

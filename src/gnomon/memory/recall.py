@@ -31,11 +31,12 @@ class Hit:
     line: int | None
     task: str
     answer: str
+    session_at: str | None = None
 
 
 def ordered(hits: Iterable[Hit]) -> list[Hit]:
     """Best score first; equal ones by the newer, then by the later note."""
-    newest = sorted(hits, key=lambda hit: (hit.at or "", hit.note), reverse=True)
+    newest = sorted(hits, key=lambda hit: (hit.at or hit.session_at or "", hit.note), reverse=True)
     return sorted(newest, key=lambda hit: -round(hit.score, 6))
 
 
@@ -61,6 +62,7 @@ def sources(hits: Iterable[Hit], query: Query, limit: int) -> tuple[Source, ...]
                 path=hit.path,
                 line=hit.line,
                 quote=quote,
+                session_at=hit.session_at,
             )
         )
     return tuple(found)

@@ -6,7 +6,7 @@ Locations: Claude Code `$CLAUDE_CONFIG_DIR` or `~/.claude`, `projects/*/*.jsonl`
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import date
 from pathlib import Path
 
@@ -30,18 +30,28 @@ def history_folder(source: str, environ: Mapping[str, str], user_home: Path) -> 
             return None
 
 
-def find_history(environ: Mapping[str, str], user_home: Path) -> tuple[HistoryFound, ...]:
-    """What there is to read. Empty histories and unreadable folders are left out."""
+def find_history(
+    environ: Mapping[str, str], user_home: Path, known: Collection[str] = ()
+) -> tuple[HistoryFound, ...]:
+    """What there is to read. Empty histories and unreadable folders are left out. `known` are
+    the files that were read before.
+    """
     found: list[HistoryFound] = []
     for source in ("claude-code", "codex"):
         folder = history_folder(source, environ, user_home)
         if folder is None or not folder.is_dir():
             continue
-        counted = _claude(folder) if source == "claude-code" else _codex(folder)
-        if counted is not None:
-            sessions, days = counted
+        files, days = _claude(folder) if source == "claude-code" else _codex(folder)
+        if files:
+            unread = sum(file not in known for file in files)
             found.append(
-                HistoryFound(source=source, path=str(folder), sessions=sessions, days=days)
+                HistoryFound(
+                    source=source,
+                    path=str(folder),
+                    sessions=len(files),
+                    days=days,
+                    unread=unread,
+                )
             )
     return tuple(found)
 
@@ -54,46 +64,43 @@ def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
         return
 
 
-def _claude(folder: Path) -> tuple[int, int | None] | None:
-    """Sub-agents' own files (`agent-*.jsonl`) are no sessions. The days are those between
-    the first and the last change: the names carry no date.
+def _claude(folder: Path) -> tuple[list[str], int | None]:
+    """The sessions' files, and the days that they span. Sub-agents' own files (`agent-*.jsonl`)
+    are no sessions. The days are those between the first and the last change: the names carry
+    no date.
     """
     changed: list[int] = []
-    sessions = 0
+    files: list[str] = []
     for project in _entries(folder):
         if not project.is_dir(follow_symlinks=False):
             continue
         for entry in _entries(Path(project.path)):
             if not entry.name.endswith(".jsonl") or entry.name.startswith("agent-"):
                 continue
-            sessions += 1
+            files.append(entry.path)
             try:
                 changed.append(entry.stat(follow_symlinks=False).st_mtime_ns // 1_000_000)
             except OSError:
                 continue  # gone since it was listed
-            if sessions >= MOST_FILES:
+            if len(files) >= MOST_FILES:
                 break
-    if not sessions:
-        return None
-    return sessions, (max(changed) - min(changed)) // DAY + 1 if changed else None
+    return files, (max(changed) - min(changed)) // DAY + 1 if changed else None
 
 
-def _codex(folder: Path) -> tuple[int, int | None] | None:
+def _codex(folder: Path) -> tuple[list[str], int | None]:
     days: set[date] = set()
-    sessions = 0
-    for _, _, names in os.walk(folder):
+    files: list[str] = []
+    for place, _, names in os.walk(folder):
         for name in names:
             if not (name.startswith("rollout-") and name.endswith(".jsonl")):
                 continue
-            sessions += 1
+            files.append(os.path.join(place, name))  # noqa: PTH118 - of a walk, 200,000 times
             day = _day(name)
             if day is not None:
                 days.add(day)
-        if sessions >= MOST_FILES:
+        if len(files) >= MOST_FILES:
             break
-    if not sessions:
-        return None
-    return sessions, (max(days) - min(days)).days + 1 if days else None
+    return files, (max(days) - min(days)).days + 1 if days else None
 
 
 def _day(name: str) -> date | None:

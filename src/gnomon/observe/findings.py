@@ -90,7 +90,7 @@ def _is_recent(found: LooseEnd, now: Millis) -> bool:
 
 def _quote(source: Source) -> str:
     place = f"{source.path}:{source.line}" if source.path and source.line else source.session
-    return f"{(source.at or 'undated')[:10]} {source.source} ({place}): {_short(source.quote)}"
+    return f"{source.dated} {source.source} ({place}): {_short(source.quote)}"
 
 
 def _short(text: str) -> str:

@@ -6,7 +6,7 @@ made from the notes. Pure: lines in, a `Report` out.
 
 import shlex
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -33,6 +33,8 @@ from gnomon.observe.wording import groups
 CLEAN_RUNS = 3
 STEPS = 2
 SESSIONS = 2
+KEEPS_FAILING = 2
+"""Times that the same tool fails the same way before people are told that it keeps failing."""
 MOST_SOURCES = 20
 QUOTE = 300
 """Characters of a user's words that are shown."""
@@ -47,6 +49,7 @@ class Note:
     session: str
     turn: int
     at: str | None
+    session_at: str | None
     path: str | None
     line: int | None
     project: str | None
@@ -69,6 +72,7 @@ class Note:
             path=self.path,
             line=self.line,
             quote=quote,
+            session_at=self.session_at,
         )
 
 
@@ -82,6 +86,7 @@ def note_of(seen: Observation) -> Note:
         session=seen.session,
         turn=seen.turn,
         at=seen.happened_at,
+        session_at=seen.session_at,
         path=seen.path,
         line=seen.line,
         project=seen.project,
@@ -108,6 +113,11 @@ class History:
                 self._turns[line.source, name] = note_of(line)
             case ImportedSession():
                 self._sessions[line.source, line.session, line.path] = line
+
+    @property
+    def count(self) -> int:
+        """Of all turns, whatever is asked about."""
+        return len(self._turns)
 
     def turns(self, scope: "Scope") -> list[Note]:
         return [note for note in self._turns.values() if scope.holds(note.project, note.at)]
@@ -166,11 +176,14 @@ def report(
         repeats=tuple(repeats(turns)),
         loose_ends=tuple(loose_ends(sessions)),
         cost=tuple(cost(sessions, prices)),
+        turns=history.count,
     )
 
 
 def _latest_first(notes: Iterable[Note]) -> list[Note]:
-    return sorted(notes, key=lambda note: (note.at or "", note.turn), reverse=True)
+    return sorted(
+        notes, key=lambda note: (note.at or note.session_at or "", note.turn), reverse=True
+    )
 
 
 def corrections(turns: Iterable[Note]) -> list[Correction]:
@@ -201,6 +214,14 @@ def failures(turns: Iterable[Note]) -> list[FailureGroup]:
             grouped[failure.tool, failure.code].append((note, failure))
     found = [_failure_group(tool, code, seen) for (tool, code), seen in grouped.items()]
     return sorted(found, key=lambda each: (-each.count, each.tool, each.family))
+
+
+def keeps_failing(found: Sequence[FailureGroup]) -> tuple[list[FailureGroup], int]:
+    """What failed the same way at least twice, and how many ways of failing were seen once.
+    A report holds both; what people read is about the first.
+    """
+    again = [each for each in found if each.count >= KEEPS_FAILING]
+    return again, len(found) - len(again)
 
 
 def _failure_group(tool: str, code: str, seen: list[tuple[Note, Failure]]) -> FailureGroup:
@@ -310,6 +331,11 @@ def cost(sessions: Iterable[ImportedSession], prices: PriceList) -> list[CostRow
         usd = round(sum(known), 4) if len(known) == len(each) else None
         rows.append(CostRow(project=project or None, model=model, usd=usd))
     return sorted(rows, key=lambda row: (-(row.usd or 0.0), row.project or "", row.model))
+
+
+def total(rows: Iterable[CostRow]) -> float:
+    """List prices together; what has none is left out."""
+    return round(sum(row.usd for row in rows if row.usd is not None), 4)
 
 
 def shareable(full: Report) -> Report:

@@ -155,7 +155,7 @@ class Chat:
             model=ModelOverPipe(self._pipe, run),
             tools=tools,
             clock=self._clock,
-            emit=self._events.emit,
+            emit=self._told(send_part),
             log=log.note,
             on_text=lambda text: send_part({"text": text}),
         )
@@ -200,9 +200,9 @@ class Chat:
         failures: list[Failure] = []
         hits: tuple[Source, ...] = ()
         try:
-            with self._step(run, "recall"):
+            with self._step(run, "recall", send_part):
                 hits = await RecallOverPipe(self._pipe).search(args.text)
-            reply = self._rules.answer(args.text, hits)
+            reply = self._rules.answer(args.text, hits, args.imported)
         except GnomonError as error:
             failures.append(Failure(tool=RECALL_TOOL, code=error.code))
             reply = unanswered("Your history could not be searched.", error)
@@ -211,7 +211,7 @@ class Chat:
         said: ModelReply | None = None
         if args.model_kind == "demo":
             try:
-                with self._step(run, "model"):
+                with self._step(run, "model", send_part, demo=True):
                     said = await self._aside(args.text, scaffold, run)
                 log.note(RunStep(step=1, entry={"reply": fields(said)}))
             except ModelError as error:
@@ -230,14 +230,35 @@ class Chat:
             model_says=aside(said.content) if said else None,
         )
 
+    def _told(self, send_part: SendPart) -> Callable[[Event], None]:
+        """Steps go to the open pages, and to whoever waits for this turn."""
+
+        def emit(event: Event) -> None:
+            self._events.emit(event)
+            send_part({"event": fields(event)})
+
+        return emit
+
     @contextmanager
-    def _step(self, run: str, step: Step) -> Generator[None]:
-        """What an open page shows of a step, as it begins and when it has ended."""
+    def _step(
+        self, run: str, step: Step, send_part: SendPart, *, demo: bool = False
+    ) -> Generator[None]:
+        """What is shown of a step, as it begins and when it has ended. `demo`: the built-in
+        model's, whose sentence takes seconds and is not to be believed.
+        """
+        emit, facts = self._told(send_part), {"demo": True} if demo else {}
 
         def tell(*, complete: bool) -> None:
             span = f"{run}.{step}"
-            self._events.emit(
-                Event(agent=self._agent, run=run, step=step, span=span, complete=complete)
+            emit(
+                Event(
+                    agent=self._agent,
+                    run=run,
+                    step=step,
+                    span=span,
+                    complete=complete,
+                    facts=facts,
+                )
             )
 
         tell(complete=False)

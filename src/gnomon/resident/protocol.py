@@ -86,12 +86,15 @@ class TickReply(Said, frozen=True):
 
 
 class TurnArguments(Said, frozen=True):
+    """`imported`: whether anything of other agents' history was read."""
+
     session: str
     turn: int
     text: str
     history: tuple[Message, ...]
     model_kind: ModelKind
     reply_to: str | None = None
+    imported: bool = False
 
 
 class StopArguments(Said, frozen=True):

@@ -9,15 +9,18 @@ from gnomon.domain.views import Source
 from gnomon.resident.turn_text import source_name
 
 QUOTE_CHARACTERS = 400
-NOTHING = (
-    "Nothing in your history matches that. `gnomon import` reads what your other agents left; "
-    "a better model can answer more than quotes: `gnomon model list`."
-)
+NOTHING = "Nothing in your history matches that."
+IMPORT = "`gnomon import --from claude-code` reads what your other agents left."
+BETTER = "A better model can answer more than quotes: `gnomon model list`."
 
 
-def answer_from(question: str, hits: Sequence[Source]) -> str:
-    """What the history says, the best match first. `question` is not repeated."""
-    return describe(hits) if hits and question.strip() else NOTHING
+def answer_from(question: str, hits: Sequence[Source], imported: bool) -> str:
+    """What the history says, the best match first. `question` is not repeated. `imported` says
+    whether other agents' history was read: if not, that comes first.
+    """
+    if hits and question.strip():
+        return describe(hits)
+    return " ".join((NOTHING, *(() if imported else (IMPORT,)), BETTER))
 
 
 def describe(hits: Sequence[Source]) -> str:
@@ -26,8 +29,7 @@ def describe(hits: Sequence[Source]) -> str:
 
 
 def _quote(hit: Source) -> str:
-    date = hit.at[:10] if hit.at else "undated"
     quote = " ".join(hit.quote.split())
     if len(quote) > QUOTE_CHARACTERS:
         quote = quote[: QUOTE_CHARACTERS - 1] + "…"
-    return f"{date} · {hit.source}: “{quote}”\n  {source_name(hit)}"
+    return f"{hit.dated} · {hit.source}: “{quote}”\n  {source_name(hit)}"

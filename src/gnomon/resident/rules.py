@@ -14,10 +14,10 @@ from gnomon.domain.views import Source
 class Rules:
     """`corrected(text, history)`: whether a turn corrects what went before it.
 
-    `answer(question, hits)` is a reply made of dated quotes and nothing else;
+    `answer(question, hits, imported)` is a reply made of dated quotes and nothing else;
     `describe(hits)` the same hits as the text of a tool's result.
     """
 
     corrected: Callable[[str, Sequence[Message]], bool]
-    answer: Callable[[str, Sequence[Source]], str]
+    answer: Callable[[str, Sequence[Source], bool], str]
     describe: Callable[[Sequence[Source]], str]

@@ -60,7 +60,7 @@ RESIDENT_MANIFEST = Manifest(
 )
 PLAIN_RULES = Rules(
     corrected=lambda text, history: bool(history) and text.startswith("no, "),
-    answer=lambda _question, hits: (
+    answer=lambda _question, hits, _imported: (
         "\n".join(f"{hit.at}: {hit.quote}" for hit in hits) or "Nothing was found."
     ),
     describe=lambda hits: "\n".join(hit.quote for hit in hits),

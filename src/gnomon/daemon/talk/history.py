@@ -17,6 +17,7 @@ from gnomon.domain.records_observe import ImportedSession, Observation
 from gnomon.domain.views import HistoryFound, ImportRow, Report, Source
 from gnomon.gateway.operation import Progress
 from gnomon.home import AgentPaths
+from gnomon.observe.cursors import load
 from gnomon.observe.discover import find_history, history_folder
 from gnomon.observe.importing import import_paths
 from gnomon.observe.prices import packaged_prices
@@ -40,8 +41,9 @@ class History:
         self._recall = RecallProcess(agent, stores, platform)
 
     def found(self) -> list[HistoryFound]:
-        """What other agents left on this machine, counted by name; nothing is opened."""
-        return list(find_history(self._platform.environ, Path.home()))
+        """What other agents left on this machine, counted by name; nothing of it is opened."""
+        known = load(self._cursors).rows
+        return list(find_history(self._platform.environ, Path.home(), known))
 
     async def read(
         self,

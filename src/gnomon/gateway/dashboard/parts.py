@@ -13,6 +13,7 @@ from gnomon.domain.errors import UsageError
 from gnomon.domain.views import (
     ArtifactShown,
     Diagnosis,
+    HistoryFound,
     InboxItem,
     InboxShown,
     ModelOffer,
@@ -22,6 +23,7 @@ from gnomon.domain.views import (
 from gnomon.domain.views_referee import Fitness, LedgerPage
 from gnomon.gateway.dashboard import documents, fitness_words, wording
 from gnomon.gateway.trust_rows import trust_rows
+from gnomon.observe.report import keeps_failing, total
 
 Query = Mapping[str, str]
 """What `pages.QUERY` names of the address of a page or a part; empty where not given."""
@@ -68,7 +70,11 @@ async def _status(ask: Ask, _: Query) -> Facts:
 
 
 async def _card_history(ask: Ask, _: Query) -> Facts:
-    return {"found": await ask("history.found"), "hidden": await ask("cards.hidden")}
+    """Shown while there is something that was never read; put away, nothing is looked for."""
+    hidden: list[str] = await ask("cards.hidden")
+    found: list[HistoryFound] = [] if "history" in hidden else await ask("history.found")
+    all_read = bool(found) and all(each.unread == 0 for each in found)
+    return {"found": found, "wanted": "history" not in hidden and not all_read}
 
 
 async def _card_model(ask: Ask, _: Query) -> Facts:
@@ -152,11 +158,14 @@ async def _loose_ends(ask: Ask, _: Query) -> Facts:
 async def _report(ask: Ask, query: Query) -> Facts:
     chosen = {name: query[name] for name in ("since", "project") if query[name]}
     report: Report = await ask("history.report", **chosen)
+    failing, failed_once = keeps_failing(report.failures)
     return {
         "report": report,
         "found": await ask("history.found"),
         "empty": wording.is_empty(report) and not chosen,
-        "total": wording.total(report),
+        "total": total(report.cost),
+        "failing": failing,
+        "failed_once": failed_once,
     }
 
 

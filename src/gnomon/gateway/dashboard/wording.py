@@ -166,10 +166,7 @@ def days_ago(now: Millis, days: int) -> str:
 
 
 def is_empty(report: Report) -> bool:
-    return not any(
+    """Whether nothing was read at all; what was read may still show nothing."""
+    return report.turns == 0 and not any(
         (report.corrections, report.failures, report.repeats, report.loose_ends, report.cost)
     )
-
-
-def total(report: Report) -> float:
-    return sum(row.usd for row in report.cost if row.usd is not None)

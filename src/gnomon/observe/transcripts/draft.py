@@ -72,8 +72,9 @@ class Draft:
         return min(LARGEST, max(0, self.ends - start))
 
     def observation(
-        self, *, source: str, session: str, project: str | None, path: str
+        self, *, source: str, session: str, project: str | None, path: str, began: Millis | None
     ) -> Observation:
+        """`began` is the session's first instant: it dates a turn that has no time of its own."""
         return Observation(
             session=session,
             turn=self.ordinal,
@@ -98,4 +99,5 @@ class Draft:
             turn_id=f"{self.name:016x}",
             interrupted=self.interrupted,
             correction=self.correction,
+            session_at=iso(began) if self.said.at is None and began is not None else None,
         )

@@ -261,7 +261,11 @@ class FileFold:
 
     def _emit(self, session: SessionFold, draft: Draft) -> None:
         observation = draft.observation(
-            source=self._source, session=session.name, project=session.project, path=self._path
+            source=self._source,
+            session=session.name,
+            project=session.project,
+            path=self._path,
+            began=session.span.first,
         )
         self._found.append(FoundTurn(draft.name, self._owner(session), observation))
 

@@ -124,8 +124,10 @@ class Reply {
 
   step({ step, facts = {} }) {
     const name = facts.name ?? facts.tool;
-    const words = step === "tool" && name ? say("step-tool-named", { name }) : say(`step-${step}`);
+    let words = step === "tool" && name ? say("step-tool-named", { name }) : say(`step-${step}`);
+    if (facts.demo) words = say("demo-adds");
     this.at("progress").textContent = plain(`${words}…`);
+    this.at("progress").hidden = false;
   }
 
   finish(answer) {
@@ -175,12 +177,18 @@ function placeOf(source) {
 function sourceNode(source) {
   const node = piece("source");
   const set = (name, text) => { node.querySelector(`[data-${name}]`).textContent = plain(text); };
-  set("date", source.at ? onDay(new Date(source.at)) : say("undated"));
+  set("date", dated(source));
   set("agent", knows(`source-${source.source}`) ? say(`source-${source.source}`) : source.source);
   set("short", source.quote.length > 120 ? `${source.quote.slice(0, 119)}…` : source.quote);
   set("quote", source.quote);
   set("place", placeOf(source));
   return node;
+}
+
+/** A quote's day; where only its session's is known, that is said, and none is invented. */
+function dated({ at, session_at }) {
+  if (at) return onDay(new Date(at));
+  return session_at ? say("session-of", { day: onDay(new Date(session_at)) }) : say("undated");
 }
 
 function facts(answer) {
