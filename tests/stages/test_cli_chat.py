@@ -125,6 +125,41 @@ def test_a_terminal_sees_the_reply_as_it_comes_and_once() -> None:
     assert err.count("· shell") == 1
 
 
+def test_nobody_waits_without_being_told_for_what() -> None:
+    connection = gnomon()
+    connection.parts = (
+        {"event": {"step": "recall", "complete": False}},
+        {"event": {"step": "recall", "complete": True}},
+        {"text": "a quote"},
+        {"event": {"step": "model", "complete": False, "facts": {"demo": True}}},
+        {"event": {"step": "model", "complete": True, "facts": {"demo": True}}},
+    )
+    out, err = converse(connection, "why?")
+    assert err.count("· looking through your history\n") == 1
+    assert err.count("· the built-in demo model adds a sentence") == 1
+    assert "a quote\n" in out
+    assert "a quote\n\n" not in out
+
+
+def test_a_long_turn_says_once_that_the_model_is_at_work() -> None:
+    connection = gnomon()
+    model = {"event": {"step": "model", "complete": False}}
+    connection.parts = (model, {"event": {"step": "merge", "complete": False}}, model, model)
+    _, err = converse(connection, "why?")
+    assert err.count("· ") == 1
+
+
+@pytest.mark.parametrize("how", [(), ("--json",)])
+def test_a_turn_that_the_model_failed_is_printed_and_is_a_fault(how: tuple[str, ...]) -> None:
+    def failed(arguments: Fields) -> TurnReply:
+        return msgspec.structs.replace(reply(arguments), stop_reason="model-error")
+
+    ran = run_cli(gnomon(chat_turn=failed), "chat", "x", *how)
+    assert ran.code == 1
+    assert "I pinned" in ran.out
+    assert "The model did not answer" in ran.err
+
+
 def test_a_conversation_stays_in_one_session_until_a_new_one_is_asked_for() -> None:
     connection = gnomon()
     converse(connection, "one", "", "two", "/new", "three", "/sessions s-7", "four")

@@ -1,6 +1,7 @@
 """The program itself: its entry point, its streams, its progress bar."""
 
 import io
+import json
 import os
 import sys
 from collections.abc import Iterator
@@ -77,6 +78,55 @@ def test_no_agent_is_made_outside_its_folder(tmp_path: Path, verb: str) -> None:
     assert (ran.code, list(tmp_path.iterdir())) == (2, [])
     assert daemon.main(["--home", str(tmp_path), "--agent", "../x"]) == 2
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["--prt", "0"], "`up` takes no '--prt'. Did you mean --port?"),
+        (["--prot=0"], "`up` takes no '--prot=0'. Did you mean --port?"),
+        (["--fore"], "`up` takes no '--fore'. Did you mean --foreground?"),
+        (["now"], "`up` takes no 'now'. `gnomon up --help` lists what there is."),
+        (["--port"], "Argument --port: expected one argument."),
+        (["--port", "x"], "Argument --port: 'x' is no port: 0 to 65535."),
+        (["--port", "99999"], "Argument --port: '99999' is no port: 0 to 65535."),
+    ],
+)
+def test_a_wrong_option_of_up_is_one_sentence_with_what_was_meant(
+    given: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert daemon.main(["--home", str(tmp_path / "home"), *given]) == 2
+    shown = capsys.readouterr()
+    assert shown.err.startswith(said)
+    assert len(shown.err.splitlines()) == 1
+    assert daemon.main(["--home", str(tmp_path / "home"), *given, "--json"]) == 2
+    error = json.loads(capsys.readouterr().out)["error"]
+    assert (error["code"], error["message"].startswith(said)) == ("usage", True)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_ready_words_say_once_how_gnomon_is_typed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = tmp_path / ".venv" / "bin" / "gnomon"
+    own.parent.mkdir(parents=True)
+    own.touch(0o755)
+    monkeypatch.setattr(sys, "prefix", str(tmp_path / ".venv"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    assert "type .venv/bin/gnomon, or put it on your PATH." in daemon.way_in("http://x")
+    monkeypatch.chdir("/")
+    assert f"type {own}, or" in daemon.way_in("http://x")
+    monkeypatch.setenv("PATH", str(own.parent))
+    assert "PATH" not in daemon.way_in("http://x")
+
+
+def test_a_pause_that_goes_on_is_said_at_the_start(capsys: pytest.CaptureFixture[str]) -> None:
+    facts: dict[str, object] = {"pid": 1, "seconds": 0.1, "login": "http://x"}
+    daemon.say_ready({**facts, "paused_until": "you resume it"}, as_json=False)
+    assert "It is paused until you resume it: `gnomon resume`" in capsys.readouterr().out
+    daemon.say_ready({**facts, "paused_until": None}, as_json=False)
+    assert "paused" not in capsys.readouterr().out
 
 
 def test_up_takes_the_agent_that_the_environment_names() -> None:

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -75,7 +76,8 @@ REPORT = Report(
     ),
     failures=(
         FailureGroup(tool="shell", family="exit-1", count=9, median_minutes_to_success=2.5),
-        FailureGroup(tool="edit", family="no-match", count=1, median_minutes_to_success=None),
+        FailureGroup(tool="edit", family="no-match", count=12, median_minutes_to_success=None),
+        FailureGroup(tool="read", family="timeout", count=1, median_minutes_to_success=None),
     ),
     repeats=(Repeat(procedure="test, build, tag", count=4, clean=3),),
     loose_ends=(
@@ -165,6 +167,19 @@ def test_status_says_what_it_is_and_does_on_one_screen() -> None:
     ):
         assert words in ran.out
     assert len(ran.out.splitlines()) <= 16
+
+
+def test_what_it_is_doing_is_said_in_words() -> None:
+    def said(**doing: Any) -> str:
+        status = msgspec.structs.replace(STATUS, **doing)
+        out = run_cli(gnomon(status_show=status), "status").out
+        return next(line for line in out.splitlines() if line.startswith("doing"))
+
+    assert "resting; it has no model" in said(doing="no-model")
+    assert "answering you" in said(doing="chat")
+    assert "resting" in said(doing=None)
+    assert "nothing" in said(doing=None, running=False)
+    assert "something-new" in said(doing="something-new")
 
 
 def test_status_of_what_does_not_run_says_how_to_start_it() -> None:
@@ -441,8 +456,9 @@ def test_the_report_has_five_sections_in_order_and_opens_its_sources() -> None:
             'likely: "use pnpm, not npm" (7 sessions, last 2026-05-24)',
             "/logs/a.jsonl:7",
             "What keeps failing",
-            "9 times  2.5 min to the next success",
-            "1 time   no success after",
+            "9 times   2.5 min to the next success",
+            "12 times  no success after",
+            "1 other error, seen once each: gnomon report --json has them",
             "What repeats",
             "test, build, tag (4 times, 3 clean)",
             "Loose ends",
@@ -451,6 +467,7 @@ def test_the_report_has_five_sections_in_order_and_opens_its_sources() -> None:
             "list price, not your bill",
             "$1.25",
             "no listed price",
+            "$1.25  together, without 1 that no list has a price for",
         )
     ]
     assert places == sorted(places)
@@ -458,6 +475,37 @@ def test_the_report_has_five_sections_in_order_and_opens_its_sources() -> None:
     out = run_cli(gnomon(history_report=empty), "report").out
     assert out.count("nothing found") == 5
     assert "gnomon import" in out
+
+
+def test_a_report_without_a_finding_asks_for_no_import_of_what_was_read() -> None:
+    read = Report(corrections=(), failures=(), repeats=(), loose_ends=(), cost=(), turns=3)
+    out = run_cli(gnomon(history_report=read), "report").out
+    assert out.count("nothing found") == 5
+    assert "import" not in out
+
+
+def test_a_correction_without_a_date_goes_by_its_session_or_says_that_it_has_none() -> None:
+    def last(*sources: Source) -> str:
+        said = Correction(text="use pnpm", sessions=2, last_at=None, sources=sources)
+        report = Report(corrections=(said,), failures=(), repeats=(), loose_ends=(), cost=())
+        return run_cli(gnomon(history_report=report), "report").out
+
+    bare = msgspec.structs.replace(QUOTE, at=None)
+    assert "last no date in its transcript)" in last()
+    assert "last no date in its transcript)" in last(bare)
+    dated = msgspec.structs.replace(bare, session_at="2025-10-01T18:58:38.331Z")
+    assert "last session of 2025-10-01)" in last(dated)
+
+
+def test_what_failed_once_is_no_failure_that_keeps_coming() -> None:
+    once = (FailureGroup(tool="read", family="timeout", count=1, median_minutes_to_success=None),)
+    report = Report(corrections=(), failures=once, repeats=(), loose_ends=(), cost=(), turns=3)
+    out = run_cli(gnomon(history_report=report), "report").out
+    assert "timeout" not in out
+    assert "1 other error, seen once each" in out
+    priced = (CostRow(project=None, model="big", usd=1.0), CostRow(project="p", model="b", usd=2.5))
+    report = Report(corrections=(), failures=(), repeats=(), loose_ends=(), cost=priced, turns=3)
+    assert "$3.50  together\n" in run_cli(gnomon(history_report=report), "report").out
 
 
 def test_a_shared_report_holds_counts_and_no_text_or_path() -> None:
@@ -468,8 +516,8 @@ def test_a_shared_report_holds_counts_and_no_text_or_path() -> None:
     assert json.loads(out) == {
         "corrections": 1,
         "corrected_sessions": 7,
-        "failures": 10,
-        "failure_families": 2,
+        "failures": 22,
+        "failure_families": 3,
         "repeats": 1,
         "clean_repeats": 3,
         "loose_ends": {"error": 1, "interruption": 0, "open-todos": 0},

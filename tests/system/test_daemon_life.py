@@ -177,6 +177,12 @@ def test_a_second_up_says_who_has_the_home_and_changes_nothing(house: House):
     done = house.cli("up", "--port", "0", "--no-open")
     assert done.returncode == 1
     assert str(daemon.pid) in done.stderr
+    again = house.cli("up", "--if-needed", "--no-open")
+    assert again.returncode == 0
+    assert f"runs already (pid {daemon.pid})" in again.stdout
+    assert f"Dashboard: {daemon.ready['url']}/" in again.stdout
+    again = house.cli("up", "--if-needed", "--no-open", "--json")
+    assert json.loads(again.stdout)["already_running"] is True
     after = snapshot(house.root)
     # A detached start opens the log it would write to; it must say nothing there.
     assert after.pop("gateway.log", (0, b""))[1] == b""

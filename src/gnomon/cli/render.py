@@ -7,6 +7,12 @@ from gnomon.cli.terminal_text import one_line
 from gnomon.domain import views
 
 MODES = {"off": "off", "shadow": "thinks only", "soft": "speaks", "full": "acts"}
+DOING = {
+    "chat": "answering you",
+    "reflecting": "reflecting",
+    "paused": "paused, as you asked",
+    "no-model": "resting; it has no model to reflect with",
+}
 DEMO = "built-in demo model; don't trust what it says"
 
 
@@ -46,7 +52,7 @@ def status_lines(status: views.Status) -> list[Line]:
         ("agent", status.agent),
         ("mode", _mode(status)),
         ("model", _model(status.model)),
-        ("doing", status.doing or ("resting" if status.running else "nothing")),
+        ("doing", _doing(status)),
         ("ticks", f"{status.ticks}, {plural(status.reflections, 'reflection')}"),
         ("skipped", _counts(status.skipped) or "none"),
         ("jail", ", ".join(f"{role} {level}" for role, level in sorted(status.jail.items()))),
@@ -62,6 +68,13 @@ def status_lines(status: views.Status) -> list[Line]:
     if not status.running:
         lines.append(Line("Start it: gnomon up", "faint"))
     return lines + [Line(row) for row in table(row for row in rows if row[1])]
+
+
+def _doing(status: views.Status) -> str:
+    """In words; a word of a newer gateway stands as it is."""
+    if status.doing is None:
+        return "resting" if status.running else "nothing"
+    return DOING.get(status.doing, status.doing)
 
 
 def _mode(status: views.Status) -> str:
@@ -179,7 +192,7 @@ def source_lines(sources: Sequence[views.Source]) -> list[Line]:
     lines: list[Line] = []
     for number, source in enumerate(sources, start=1):
         lines += [
-            Line(f"[{number}] {day(source.at)} {source.source}: {one_line(source.quote)}"),
+            Line(f"[{number}] {source.dated} {source.source}: {one_line(source.quote)}"),
             Line(f"    {_place(source)}", "faint"),
         ]
     return lines

@@ -7,8 +7,12 @@ import typer
 
 from gnomon.cli import asks
 from gnomon.cli.chat_session import ChatSession, Turn
+from gnomon.cli.exit_codes import FAULT
 from gnomon.cli.options import AgentOption, HomeOption, Invocation, JsonOption, invocation
 from gnomon.domain.errors import UsageError
+
+MODEL_FAILED = "model-error"
+"""How a turn ends that the model gave nothing usable for."""
 
 
 def register(app: typer.Typer) -> None:
@@ -34,7 +38,8 @@ def chat(
 ) -> None:
     """Talk to the agent, or ask what your agents did before.
 
-    In a conversation: /help, Ctrl-C takes back what you just asked, Ctrl-D leaves.
+    In a conversation: /help, Ctrl-C takes back what you just asked, Ctrl-D leaves. A single
+    message to which the model gave no answer ends with exit code 1.
 
     Examples: `gnomon chat "how did I fix the flaky test?"` · `gnomon chat` ·
     `git diff | gnomon chat --json`
@@ -58,15 +63,21 @@ def readable(said: str) -> str:
 
 
 def once(asked: Invocation, turn: Turn) -> None:
-    """One turn; streamed to a terminal, whole to anything else."""
+    """One turn; streamed to a terminal, whole to anything else. A turn that the model failed
+    is printed too, and is a fault.
+    """
     connection = asked.open()
     try:
         if asked.as_json:
-            asked.output.json(connection.call(asks.CHAT_TURN, turn.arguments()))
+            reply = connection.call(asks.CHAT_TURN, turn.arguments())
+            asked.output.json(reply)
         else:
-            ChatSession(connection, asked.output).take(turn)
+            reply = ChatSession(connection, asked.output).take(turn)
     finally:
         connection.close()
+    if reply.stop_reason == MODEL_FAILED:
+        asked.output.note("The model did not answer; the reply says why.", "bad")
+        raise typer.Exit(FAULT)
 
 
 def converse(asked: Invocation, session: str | None) -> None:

@@ -30,23 +30,33 @@ def up(
     ctx: typer.Context,
     foreground: Annotated[bool, typer.Option("--foreground", help="Stay here.")] = False,
     port: Annotated[
-        int | None, typer.Option(help="Port of the dashboard; 0 takes a free one.")
+        int | None,
+        typer.Option(min=0, max=65_535, help="Port of the dashboard; 0 takes a free one."),
     ] = None,
     no_open: Annotated[bool, typer.Option("--no-open", help="Open no browser.")] = False,
+    if_needed: Annotated[
+        bool, typer.Option("--if-needed", help="When it already runs, a fresh link is enough.")
+    ] = False,
     home: HomeOption = None,
     agent: AgentOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Start Gnomon and show the dashboard's address.
 
-    It goes on in the background; `gnomon down` ends it. A second `up` says who runs.
+    It goes on in the background; `gnomon down` ends it. A second `up` says who runs; with
+    `--if-needed` it gives a fresh login link.
 
     Examples: `gnomon up` · `gnomon up --foreground --port 0 --no-open --json`
     """
     from gnomon.cli.main import become_daemon
 
     asked = invocation(ctx, home, agent, as_json)
-    flags = {"--foreground": foreground, "--no-open": no_open, "--json": as_json}
+    flags = {
+        "--foreground": foreground,
+        "--no-open": no_open,
+        "--if-needed": if_needed,
+        "--json": as_json,
+    }
     arguments = ["--home", str(asked.home.root), "--agent", asked.agent]
     arguments += ["--port", str(port)] if port is not None else []
     become_daemon([*arguments, *(name for name, wanted in flags.items() if wanted)])

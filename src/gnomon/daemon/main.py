@@ -12,37 +12,84 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TextIO
+from typing import NoReturn, TextIO
 
-from gnomon.domain.errors import GnomonError
+from gnomon.daemon.running_one import fresh_link, who_runs
+from gnomon.domain.errors import GnomonError, UsageError
 from gnomon.home import Home, default_home
+from gnomon.lock import Holder
 
 EXIT_FAULT = 1
 EXIT_USAGE = 2
+HIGHEST_PORT = 65_535
+LISTS = "`gnomon up --help` lists what there is."
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exit codes: 0 ended in order, 1 could not start, 2 usage."""
-    options = parser().parse_args(arguments)
-    options.home = (options.home or default_home(os.environ)).expanduser().absolute()
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    as_json = "--json" in given
     try:
-        Home(options.home).agent_named(options.agent)
+        options = parser().read(given)
+        home = Home((options.home or default_home(os.environ)).expanduser().absolute())
+        home.agent_named(options.agent)
+        options.home = home.root
+        running = who_runs(home, options.agent) if options.if_needed else None
+        if running is not None:
+            return _show(running, fresh_link(home, running), options)
     except GnomonError as error:
-        return _say_error(error, as_json=options.json)
+        return _say_error(error, as_json=as_json)
     if options.foreground:
         return _foreground(options)
     return _detach(options)
 
 
-def parser(environ: Mapping[str, str] = os.environ) -> argparse.ArgumentParser:
+class Options(argparse.ArgumentParser):
+    """A wrong option is one sentence and a next step, as in every other verb."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(_first_upper(message), next_step=LISTS)
+
+    def read(self, given: Sequence[str]) -> argparse.Namespace:
+        """Raises UsageError."""
+        options, unknown = self.parse_known_args(given)
+        if unknown:
+            raise UsageError(f"`up` takes no {unknown[0]!r}.", next_step=self._near(unknown[0]))
+        return options
+
+    def _near(self, given: str) -> str:
+        import difflib
+
+        known = [name for name in self._option_string_actions if name.startswith("--")]
+        meant = given.partition("=")[0]
+        begins = [name for name in known if meant.strip("-") and name.startswith(meant)]
+        near = begins or difflib.get_close_matches(meant, known, n=1)
+        return f"Did you mean {near[0]}? {LISTS}" if near else LISTS
+
+
+def _first_upper(message: str) -> str:
+    return f"{message[:1].upper()}{message[1:]}".rstrip(".") + "."
+
+
+def port(said: str) -> int:
+    """A port's number. Raises argparse's own error, which says what it takes."""
+    if not (said.isascii() and said.isdecimal() and int(said) <= HIGHEST_PORT):
+        raise argparse.ArgumentTypeError(f"{said!r} is no port: 0 to {HIGHEST_PORT}")
+    return int(said)
+
+
+def parser(environ: Mapping[str, str] = os.environ) -> Options:
     """The options of `up`, with what the environment names as defaults."""
     named = environ.get("GNOMON_AGENT") or "main"
-    parser = argparse.ArgumentParser(prog="gnomon up", description="Start Gnomon.")
+    parser = Options(prog="gnomon up", description="Start Gnomon.", allow_abbrev=False)
     parser.add_argument("--home", type=Path, help="the home (default: $GNOMON_HOME)")
     parser.add_argument("--agent", default=named, help="which agent of the home")
-    parser.add_argument("--port", type=int, help="the dashboard's port; 0 takes a free one")
+    parser.add_argument("--port", type=port, help="the dashboard's port; 0 takes a free one")
     parser.add_argument("--foreground", action="store_true", help="stay in this terminal")
     parser.add_argument("--no-open", action="store_true", help="do not open a browser")
+    parser.add_argument(
+        "--if-needed", action="store_true", help="when it already runs, a fresh link is enough"
+    )
     parser.add_argument("--json", action="store_true", help="one JSON line when ready")
     return parser
 
@@ -53,7 +100,7 @@ def _foreground(options: argparse.Namespace) -> int:
     from gnomon.daemon.this_machine import this_machine
 
     def ready(facts: dict[str, object]) -> None:
-        _say_ready(facts, as_json=options.json)
+        say_ready(facts, as_json=options.json)
 
     home = Home(options.home)
     began = _process_start()
@@ -107,22 +154,53 @@ def _detach(options: argparse.Namespace) -> int:
         else:
             _write(sys.stderr, str(error.get("message", "")))
         return child.wait()
-    _say_ready(facts, as_json=options.json)
+    say_ready(facts, as_json=options.json)
     if not options.no_open:
         _open_browser(str(facts["login"]))
     return 0
 
 
-def _say_ready(facts: dict[str, object], *, as_json: bool) -> None:
+def _show(running: Holder, login: str, options: argparse.Namespace) -> int:
+    """It runs already: who, and how to get in."""
+    facts = {"ready": True, "url": running.url, "pid": running.pid, "login": login}
+    if options.json:
+        _write(sys.stdout, json.dumps({**facts, "already_running": True}))
+        return 0
+    _write(sys.stdout, f"Gnomon runs already (pid {running.pid}).\n{way_in(login)}")
+    if not options.no_open:
+        _open_browser(login)
+    return 0
+
+
+def say_ready(facts: dict[str, object], *, as_json: bool) -> None:
+    """That it runs, where, and that it rests if it was paused before."""
     if as_json:
         _write(sys.stdout, json.dumps(facts))
         return
+    until = facts.get("paused_until")
+    paused = f"It is paused until {until}: `gnomon resume` lets it go on.\n" if until else ""
     _write(
         sys.stdout,
         f"Gnomon is running (pid {facts['pid']}, ready in {facts['seconds']} s).\n"
-        f"Dashboard: {facts['login']}\n"
-        "The link works once, for ten minutes; `gnomon open` makes a fresh one.",
+        f"{paused}{way_in(str(facts['login']))}",
     )
+
+
+def way_in(login: str) -> str:
+    """The address, and once how `gnomon` is typed where it is not found by its name alone."""
+    said = (
+        f"Dashboard: {login}\n"
+        "The link works once, for ten minutes; `gnomon open` makes a fresh one."
+    )
+    import shutil  # not for a daemon that tells nobody
+
+    own = Path(sys.prefix, "bin", "gnomon")
+    found = shutil.which("gnomon")
+    if not own.exists() or (found is not None and Path(found).samefile(own)):
+        return said
+    beside = own.parents[2] == Path.cwd()  # where `make up` was typed
+    here = own.relative_to(Path.cwd()) if beside else own
+    return f"{said}\nWhere Gnomon says `gnomon`, type {here}, or put it on your PATH."
 
 
 def _say_error(error: GnomonError, *, as_json: bool) -> int:

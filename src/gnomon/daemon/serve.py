@@ -84,6 +84,7 @@ async def _live(
                 "pid": os.getpid(),
                 "seconds": round(time.monotonic() - began, 3),
                 "login": link.url,
+                "paused_until": core.paused_until(),
             }
         )
         await stopping.wait()

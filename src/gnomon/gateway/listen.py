@@ -98,8 +98,9 @@ async def listen(wiring: Wiring, port: int = 0) -> Listener:
         bound.listen(BACKLOG)
     except (OSError, OverflowError) as error:
         bound.close()
+        reason = getattr(error, "strerror", None) or str(error).rstrip(".")
         raise UsageError(
-            f"Port {port} on {HOST} cannot be used: {error}.",
+            f"Port {port} on {HOST} cannot be used: {reason}.",
             next_step="Choose another with --port, or 0 for any free one.",
             port=port,
         ) from error

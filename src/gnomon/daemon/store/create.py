@@ -2,6 +2,7 @@
 
 import os
 import secrets
+from collections.abc import Callable, Sequence
 from importlib.resources import files
 from pathlib import Path
 
@@ -51,7 +52,20 @@ def ensure_home(home: Home, agent: AgentPaths, *, simulated: bool = False) -> bo
         _write_if_missing(home.operator_token, (new_token() + "\n").encode())
     except OSError as error:
         raise _cannot_be_made(home, error) from error
+    check_writable(_folders(home, agent))
     return found is None
+
+
+def check_writable(folders: Sequence[Path], may: Callable[[Path, int], bool] = os.access) -> None:
+    """Raises HomeError for the first folder that this user cannot work in."""
+    for folder in folders:
+        if not may(folder, os.R_OK | os.W_OK | os.X_OK):
+            raise HomeError(
+                f"The folder {folder} cannot be written by the user who runs Gnomon.",
+                next_step=f"Give it back (chown, chmod u+rwx {folder}), or name another home with "
+                "--home or GNOMON_HOME.",
+                file=str(folder),
+            )
 
 
 def ensure_root(home: Home) -> None:
