@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from gnomon.daemon.store.stores import open_stores
+from gnomon.domain.errors import LedgerCorruptError
 from gnomon.domain.instants import Millis
 from gnomon.domain.ledgers import BODIES, GENESIS
 from gnomon.domain.records import Anchor, AnchoredHead, DecisionBody, SessionOpened
@@ -14,6 +16,7 @@ from gnomon.ledger.anchors import Anchors
 from gnomon.ledger.codec import encode_line, line_hash
 from gnomon.ledger.file import LedgerFile
 from gnomon.ledger.places import key
+from gnomon.ledger.verify import first_bad as ledger_fault
 from gnomon.ledger.verify import verify
 from gnomon.testing.clock import FakeClock
 from tests.ledger_kit import NAME, tick, tick_lines
@@ -226,3 +229,33 @@ def test_a_100_mb_line_is_refused_in_bounded_memory(home: Home, path: Path) -> N
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     assert (line, "longer" in reason) == (3, True)
     assert grown < 80_000  # kB; the line alone has 100,000
+
+
+@pytest.mark.parametrize("changed", [2, 5, 7])
+async def test_a_start_names_the_line_that_verify_names(
+    home: Home, path: Path, changed: int
+) -> None:
+    """A start looks at the last anchor alone; what it refuses is then looked for as verify does."""
+    lines = tick_lines(8)
+    path.write_bytes(b"".join(rehashed(lines, changed)))
+    await anchor(home, lines, 3, 6, 8)
+    with pytest.raises(LedgerCorruptError) as refused:
+        open_stores(home, home.agent(AGENT), FakeClock())
+    line, reason = first_bad(verify(home))
+    assert line == {2: 3, 5: 6, 7: 8}[changed]
+    assert (refused.value.facts["line"], refused.value.facts["reason"]) == (line, reason)
+    assert f"Line {line} of {NAME} is bad" in refused.value.message
+
+
+async def test_a_start_that_is_refused_for_another_fault_says_that_one(
+    home: Home, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path.write_bytes(b"".join(tick_lines(2)))
+
+    def refuse(*_: object, **__: object) -> LedgerFile:
+        raise LedgerCorruptError("Line 9 is bad.", ledger=NAME, line=9, reason="odd")
+
+    monkeypatch.setattr(LedgerFile, "open", refuse)
+    with pytest.raises(LedgerCorruptError, match="Line 9 is bad"):
+        open_stores(home, home.agent(AGENT), FakeClock())
+    assert ledger_fault(home, "no/such") is None

@@ -267,6 +267,47 @@ def test_what_is_no_answer_is_an_error(data: bytes) -> None:
         ReplyBuilder("m").add(data)
 
 
+@pytest.mark.parametrize(
+    ("said", "count"),
+    [
+        (12, 12),
+        (12.0, 12),
+        ("12", 12),
+        (0, 0),
+        (-1, None),
+        (True, None),
+        ("many", None),
+        ("9" * 500, None),
+        (1e300, None),
+        (None, None),
+        ([3], None),
+    ],
+)
+def test_a_count_is_taken_where_it_is_clear_and_unknown_else(said: object, count: object) -> None:
+    usage = {"prompt_tokens": said, "prompt_tokens_details": {"cached_tokens": said}}
+    reply = built(delta({"content": "x"}), {"choices": [], "usage": usage})
+    assert (reply.tokens_in, reply.tokens_out, reply.tokens_cached) == (count, None, count)
+
+
+@pytest.mark.parametrize("usage", ["none", 3.5, [1], {}, {"prompt_tokens_details": "no"}])
+def test_a_usage_that_says_nothing_costs_no_reply(usage: object) -> None:
+    reply = built(delta({"content": "x"}), {"choices": [], "usage": usage})
+    assert (reply.content, reply.tokens_in, reply.tokens_cached) == ("x", None, None)
+
+
+def test_content_may_come_in_parts() -> None:
+    parts = [{"type": "text", "text": "Hel"}, "lo", {"type": "image_url", "image_url": {}}]
+    whole = {"choices": [{"message": {"content": parts}, "finish_reason": "stop"}]}
+    assert built(whole).content == "Hello"
+    assert built(delta({"content": [{"type": "text", "text": "Hel"}]}), delta()).content == "Hel"
+
+
+@pytest.mark.parametrize("content", [3, {"text": "x"}, [3]])
+def test_content_that_is_not_clear_is_no_answer(content: object) -> None:
+    with pytest.raises(ModelReplyError):
+        built(delta({"content": content}))
+
+
 def test_an_answer_without_a_choice_is_an_error() -> None:
     with pytest.raises(ModelReplyError):
         built({"choices": []})

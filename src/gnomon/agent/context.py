@@ -10,6 +10,8 @@ is looked at once: the cost of a step does not grow with the history, and a serv
 cache is broken once a batch rather than at each step.
 """
 
+import re
+
 import msgspec
 
 from gnomon.domain.messages import Message, ToolSpec
@@ -28,6 +30,7 @@ RESULT_LIMIT = 30_000
 """Characters of one tool result, at most (about 10,000 tokens)."""
 RESULT_FLOOR = 400
 """Characters that a result may always have, however small the context."""
+_FENCE_END = re.compile(r"<\s*/(\s*tool-data)", re.IGNORECASE)
 
 
 class Context:
@@ -163,9 +166,9 @@ def middle_cut(text: str, limit: int) -> str:
 def as_data(tool: str, text: str, error: str | None) -> str:
     """A tool's result as the model reads it: fenced and named as data (page 4).
 
-    A closing fence inside the text is defused, so that no file or page can end the fence
-    early and go on in another voice.
+    A closing fence inside the text is defused, however it is written, so that no file or page
+    can end the fence early and go on in another voice.
     """
     fault = f' error="{error}"' if error else ""
-    inside = text.replace("</tool-data", "<\\/tool-data") if "</tool-data" in text else text
+    inside = _FENCE_END.sub(r"<\\/\1", text)
     return f'<tool-data from="{tool}"{fault}>\n{inside}\n</tool-data>'

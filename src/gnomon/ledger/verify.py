@@ -57,6 +57,19 @@ def verify_ledger(place: Place, anchored: Anchored) -> LedgerReport:
     return _report(place.key, chain, None)
 
 
+def first_bad(home: Home, wanted: str) -> FirstBad | None:
+    """The line of one ledger, by its key, that `verify` would name; null when it is whole. Walks
+    all of it: for a ledger that is known to be bad.
+    """
+    anchored = Anchored()
+    for place in places(home):
+        if place.key in {"anchors", wanted}:
+            report = verify_ledger(place, anchored)
+            if place.key == wanted:
+                return report.first_bad
+    return None
+
+
 def _walk(
     reader: LedgerReader,
     chain: Chain,

@@ -9,7 +9,7 @@ from gnomon.config import Config
 from gnomon.daemon.child.residency import Residency
 from gnomon.daemon.presence import Presence, steady
 from gnomon.daemon.store.stores import Stores
-from gnomon.domain.errors import GnomonError
+from gnomon.domain.errors import CancelledByPeerError, GnomonError
 from gnomon.domain.instants import SECOND, Millis
 from gnomon.domain.json_value import Fields, Json
 from gnomon.domain.manifest import Manifest
@@ -113,6 +113,9 @@ class ResidentWorld:
         self.say()
 
     def note_failure(self, error: GnomonError) -> None:
+        """A tick that was called off, as at the end of a life, did not fail."""
+        if isinstance(error, CancelledByPeerError):
+            return
         self.stores.journal(f"A tick failed: {error}")
         self.say()
 

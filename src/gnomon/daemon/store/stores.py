@@ -10,7 +10,7 @@ from pathlib import Path
 
 from gnomon.daemon.store.journal import Journal
 from gnomon.disk import SYSTEM_DISK, Disk
-from gnomon.domain.errors import LedgerError
+from gnomon.domain.errors import LedgerCorruptError, LedgerError
 from gnomon.domain.ledgers import BODIES, Ack, Head, LedgerName
 from gnomon.domain.ports import Clock, Ledger
 from gnomon.domain.records import AnchoredHead, Body
@@ -19,6 +19,7 @@ from gnomon.ledger.anchors import Anchors
 from gnomon.ledger.family import LedgerFamily
 from gnomon.ledger.file import LedgerFile
 from gnomon.ledger.places import key, ledgers_of
+from gnomon.ledger.verify import first_bad
 
 OF_HOME: frozenset[LedgerName] = frozenset({"spend-ledger"})
 """Ledgers of the home, whose anchors name no agent."""
@@ -139,16 +140,22 @@ def open_stores(
     log = Journal(agent.journal, clock.wall)
     said = log.say
 
-    def opened(path: Path, name: LedgerName, known: AnchoredHead | None) -> LedgerFile:
-        return LedgerFile.open(
-            path, name, BODIES[name], clock, said, known=known, disk=disk, threads=threads
-        )
+    def opened(
+        path: Path, name: LedgerName, place: str, known: AnchoredHead | None = None
+    ) -> LedgerFile:
+        try:
+            return LedgerFile.open(
+                path, name, BODIES[name], clock, said, known=known, disk=disk, threads=threads
+            )
+        except LedgerCorruptError as error:
+            raise _as_verify_names_it(home, place, error) from error
 
-    anchor_file = opened(home.anchors, "anchors", None)
+    anchor_file = opened(home.anchors, "anchors", "anchors")
     anchors = Anchors(anchor_file, clock)
 
     def of_agent(path: Path, name: LedgerName) -> LedgerFile:
-        return opened(path, name, anchors.known(key(agent.agent, name)))
+        place = key(agent.agent, name)
+        return opened(path, name, place, anchors.known(place))
 
     def family(folder: Path, name: LedgerName) -> LedgerFamily:
         return LedgerFamily(
@@ -169,7 +176,7 @@ def open_stores(
         files={
             "anchors": anchor_file,
             "spend-ledger": opened(
-                home.spend_ledger, "spend-ledger", anchors.known("spend-ledger")
+                home.spend_ledger, "spend-ledger", "spend-ledger", anchors.known("spend-ledger")
             ),
             **{name: of_agent(path, name) for name, path in ledgers_of(agent).items()},
         },
@@ -177,4 +184,21 @@ def open_stores(
         runs=family(agent.runs, "run"),
         anchors=anchors,
         log=log,
+    )
+
+
+def _as_verify_names_it(home: Home, place: str, error: LedgerCorruptError) -> LedgerCorruptError:
+    """The first bad line of the whole ledger: opening looks at its end, and may have met a later
+    one. O(n), for an error only.
+    """
+    bad = first_bad(home, place)
+    name = error.facts.get("ledger")
+    if bad is None or bad.line == error.facts.get("line"):
+        return error
+    return LedgerCorruptError(
+        f"Line {bad.line} of {name} is bad: {bad.reason}.",
+        next_step=error.next_step,
+        ledger=name,
+        line=bad.line,
+        reason=bad.reason,
     )
