@@ -16,7 +16,7 @@ from gnomon.domain.errors import ConflictError, ScaffoldError, UsageError
 from gnomon.domain.instants import Millis
 from gnomon.domain.ledgers import Ack, LedgerName
 from gnomon.domain.records import Sha256
-from gnomon.domain.records_change import Change, ChangeStatus, ChangeStep
+from gnomon.domain.records_change import Change, ChangeStatus, ChangeStep, Judgment
 from gnomon.scaffold.hashing import content_sha256, same_files, text_sha256, version_name
 from gnomon.scaffold.versions import Scaffold, ScaffoldState
 
@@ -75,6 +75,22 @@ class Changes:
             return
         async with self._one:
             await self._go_on()
+
+    async def decide(self, judgment: Judgment, still_holds: Callable[[], bool]) -> bool:
+        """Put the judge's word on its ledger and do what it says. Answers false, and does
+        nothing, where it came too late: the change has ended since, or what it was judged by
+        (`still_holds`) is not so any more.
+        """
+        async with self._one:
+            life = self.state().of(judgment.change_id)
+            if life is None or life.status != "watched" or life.judgment is not None:
+                return False
+            if not still_holds():
+                return False
+            await self.stores.append(JUDGMENT, judgment)
+            self.changed()
+            await self._go_on()
+            return True
 
     async def settle(self) -> None:
         """A verdict is on its ledger: do what it says, then tell that it is done."""

@@ -1,8 +1,8 @@
 """The gateway's side of the judge: when it is asked, what it is told, what is done with its word.
 
-The job decides, in its jail (`gnomon.referee.judge_main`); the gateway appends the judgment and
-has `Changes` do what it says. A kill before the append loses nothing, since the job says it
-again; one after it leaves a verdict that the next beat acts on, and that is not asked for twice.
+The job decides, in its jail (`gnomon.referee.judge_main`); `Changes` appends its word and does
+what it says. A kill before the append loses nothing, since the job says it again; one after it
+leaves a verdict that the next beat acts on, and that is not asked for twice.
 """
 
 import asyncio
@@ -40,6 +40,7 @@ A_CHANGE = 2
 is judged at a time, so those of the present one are the last."""
 NOTHING_WATCHED = "Nothing is under judgment."
 NOTHING_NEW = "Nothing is new since it was last asked."
+TOO_LATE = "The scaffold or the change was changed while it was judged. It is judged anew."
 
 Asked = tuple[str, int, str | None, bool]
 """What an answer rested on: the change, the fitness-ledger's end, the version in force, whether
@@ -50,6 +51,10 @@ class Tried(Protocol):
     """What is asked of `gnomon.daemon.change.changes.Changes`."""
 
     def state(self) -> ChangesState: ...
+
+    async def decide(self, judgment: Judgment, still_holds: Callable[[], bool]) -> bool:
+        """Append it and do what it says, unless it came too late."""
+        ...
 
     async def settle(self) -> None:
         """A verdict is on its ledger: do what it says."""
@@ -130,41 +135,42 @@ class JudgeDesk:
         async with self._running:
             life = self._changes.state().under_judgment
             if life is None or life.watched is None:
-                return _nothing(NOTHING_WATCHED)
+                return JobDone(name="judge", ran=False, done=(), why_not=NOTHING_WATCHED)
             self._backoff.begin(now)
             done = await (self._settled(life) if life.outcome else self._judged(life, now))
             self._backoff.succeed()
             return done
 
     async def _judged(self, life: ChangeLife, now: Millis) -> JobDone:
-        asked = self._asked(life, now)
-        ruling = await self._ask(life, now)
+        asked, hearing = self._asked(life, now), self._hearing(life, now)
+        ruling = await self._ask(hearing)
         judgment = ruling.judgment
-        self._answered = asked
         if judgment is None:
-            return _nothing(f"{life.change_id} still waits: {_said(ruling.reasons)}.")
+            self._answered = asked
+            return _done(why_not=f"{life.change_id} still waits: {_said(ruling.reasons)}.")
         check_append("judge", JUDGMENTS, judgment.kind())
-        await self._stores.append(JUDGMENTS, judgment)
+        target = life.change.target
+        if not await self._changes.decide(
+            judgment, lambda: self._holds(target, now) == hearing.holds
+        ):
+            return _done(why_not=TOO_LATE)
+        self._answered = asked
         sentence = f"{life.change_id} is {judgment.outcome}: {_said(judgment.reasons)}."
-        if judgment.outcome == "pending":
-            return JobDone(name="judge", ran=True, done=(sentence,), why_not=None)
-        self._stores.journal(f"Judged: {sentence}")
-        await self._changes.settle()
-        return JobDone(name="judge", ran=True, done=(sentence,), why_not=None)
+        if judgment.outcome != "pending":
+            self._stores.journal(f"Judged: {sentence}")
+        return _done(sentence)
 
     async def _settled(self, life: ChangeLife) -> JobDone:
         await self._changes.settle()
-        sentence = f"Finished what the verdict on {life.change_id} says: {life.outcome}."
-        return JobDone(name="judge", ran=True, done=(sentence,), why_not=None)
+        return _done(f"Finished what the verdict on {life.change_id} says: {life.outcome}.")
 
-    async def _ask(self, life: ChangeLife, now: Millis) -> Ruling:
+    async def _ask(self, hearing: Hearing) -> Ruling:
         """Start the job, ask it once, end it. Raises RecordError for an answer on anything else
         than what was asked.
         """
         path = self._stores.agent.fitness_ledger
         argument = JudgeArgument(fitness=str(path), config=self._loaded.text)
         grants = Grants(read=tuple(segment.path for segment in segments(path)))
-        hearing = self._hearing(life, now)
         child = await self._platform.start_child(
             "judge", JUDGE_MODULE, fields(argument), grants, serve=None
         )
@@ -181,7 +187,6 @@ class JudgeDesk:
         change = life.change
         packaged = packaged_defaults().get(change.target)
         most = self._loaded.config.length_floor_tokens
-        content = self._scaffold.standing(change.target)
         return Hearing(
             case=Case(
                 change=change,
@@ -191,13 +196,17 @@ class JudgeDesk:
                 base_scaffold_version=life.base_scaffold_version,
                 floor_tokens=0 if packaged is None else floor_tokens(packaged, most),
             ),
-            holds=Holds(
-                version=self._look(now).version,
-                target_sha256=None if content is None else content_sha256(content),
-            ),
+            holds=self._holds(change.target, now),
             fitness=self._stores.files[FITNESS].durable_head,
             now=now,
             earlier=self._earlier(life.change_id),
+        )
+
+    def _holds(self, target: str, now: Millis) -> Holds:
+        version = self._look(now).version
+        content = self._scaffold.standing(target)
+        return Holds(
+            version=version, target_sha256=None if content is None else content_sha256(content)
         )
 
     def _earlier(self, change_id: str) -> Judgment | None:
@@ -250,5 +259,5 @@ def _said(reasons: tuple[str, ...]) -> str:
     return ", ".join(reason.replace("-", " ") for reason in reasons)
 
 
-def _nothing(why: str) -> JobDone:
-    return JobDone(name="judge", ran=False, done=(), why_not=why)
+def _done(*sentences: str, why_not: str | None = None) -> JobDone:
+    return JobDone(name="judge", ran=True, done=sentences, why_not=why_not)
