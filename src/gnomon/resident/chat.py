@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from gnomon.agent import loop
 from gnomon.agent.prompts import resolve
+from gnomon.agent.remote_model import EventsOverPipe, ModelOverPipe
 from gnomon.agent.run import Ports, Task, Working
 from gnomon.agent.tool_specs import granted
 from gnomon.domain.canonical import canonical
@@ -29,9 +30,7 @@ from gnomon.domain.records_observe import Failure
 from gnomon.domain.views import Source, TurnReply
 from gnomon.resident.ports import (
     RECALL_TOOL,
-    EventsOverPipe,
     LedgerOverPipe,
-    ModelOverPipe,
     RecallOverPipe,
     RunLog,
     ToolsOverPipe,

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from gnomon.agent.prompts import resolve
+from gnomon.agent.remote_model import ModelOverPipe
 from gnomon.agent.structured import ask
 from gnomon.domain.body import Body
 from gnomon.domain.errors import (
@@ -34,7 +35,7 @@ from gnomon.resident import carry, executive, reflection, stall, state
 from gnomon.resident.chat import Chat
 from gnomon.resident.notices import Notice, has_room, notice_of
 from gnomon.resident.notifier import Notifier
-from gnomon.resident.ports import LedgerOverPipe, ModelOverPipe, StateOverPipe
+from gnomon.resident.ports import LedgerOverPipe, StateOverPipe
 from gnomon.resident.protocol import (
     Problem,
     ScaffoldText,

@@ -15,6 +15,7 @@ from gnomon.agent import loop
 from gnomon.agent.artifacts import Artifact, also_required, read_artifact
 from gnomon.agent.frontmatter import FrontmatterError
 from gnomon.agent.prompts import Prompt, resolve
+from gnomon.agent.remote_model import EventsOverPipe, ModelOverPipe
 from gnomon.agent.run import Ports, RunResult, Task, Working
 from gnomon.agent.tool_specs import granted
 from gnomon.domain.canonical import canonical
@@ -26,9 +27,7 @@ from gnomon.domain.ports import Clock, Ids, Pipe
 from gnomon.domain.records import AttemptOutcome, RunClosed, RunOpened, SurfaceMode
 from gnomon.resident import executive
 from gnomon.resident.ports import (
-    EventsOverPipe,
     LedgerOverPipe,
-    ModelOverPipe,
     RunLog,
     ToolsOverPipe,
 )
