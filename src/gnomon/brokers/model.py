@@ -75,15 +75,20 @@ class ModelBroker:
         *,
         run: str | None = None,
         change_id: str | None = None,
+        beside: InForce | None = None,
     ) -> ModelReply:
         """Make one call. `purpose` decides whether the duty cycle applies, so it is the
-        gateway's word and not the asking role's.
+        gateway's word and not the asking role's. `beside` is another model than the one in
+        force, under the same budget; how it fares says nothing of that one, and whoever gives
+        it makes one call at a time and closes it.
 
         Raises TrustError, PausedError, NoModelError, BreakerOpenError and BudgetError before
         a call, and what the model raises (the ModelError tree) after one.
         """
         self._permit(role, "model.complete")
         call = Call(role, purpose, agent, request, on_text, run, change_id)
+        if beside is not None:
+            return await self._call(call, beside)
         self._gate.admit(call, self.in_force)
         while True:
             seat = self._seat
@@ -151,7 +156,8 @@ class ModelBroker:
                 outcome.reply = plausible(await self._bounded(call, model, outcome))
             except ModelError as error:
                 outcome.error = error.code
-                self._gate.failed(error)
+                if model is self.in_force:
+                    self._gate.failed(error)
                 raise
             except BaseException as error:
                 outcome.error = "cancelled" if isinstance(error, asyncio.CancelledError) else "bug"
@@ -160,7 +166,8 @@ class ModelBroker:
                 outcome.seconds = max(0.0, self._clock.monotonic() - began)
                 self._gate.settle(call, model, outcome)
                 self._record(spend_of(call, model, outcome))
-        self._gate.succeeded()
+        if model is self.in_force:
+            self._gate.succeeded()
         return outcome.reply
 
     async def _bounded(self, call: Call, model: InForce, outcome: Outcome) -> ModelReply:

@@ -10,11 +10,11 @@ from gnomon.brokers.model_in_force import FREE, NO_MODEL, InForce, Prices, price
 from gnomon.config import Config, ModelConfig
 from gnomon.daemon.arguments import ModelUse
 from gnomon.daemon.platform import ChildProcess, Platform
-from gnomon.domain.errors import UsageError
+from gnomon.domain.errors import NoModelError, UsageError
 from gnomon.domain.views import ModelOffer
 from gnomon.gateway.operation import Progress
 from gnomon.home import Home
-from gnomon.models import choice, fetch, offers, plans
+from gnomon.models import choice, fetch, offers, plans, weights
 from gnomon.models.choice import Choice
 from gnomon.models.hosted import HostedModel, HostPlan
 from gnomon.statefile import write_atomic
@@ -36,17 +36,35 @@ class ModelsInForce:
 
     def in_force(self) -> InForce:
         """The model of the current choice. Nothing is started by making it."""
-        chosen = self.choice
+        return self._made(self.choice)
+
+    def named(self, name: str) -> InForce:
+        """Another model, at the address that is configured. Raises ConfigError where it has
+        none, or would not be sent its key.
+        """
+        around = {k: v for k, v in self._platform.environ.items() if k != "GNOMON_MODEL"}
+        return self._made(choice.resolve(msgspec.structs.replace(self._config, name=name), around))
+
+    @property
+    def has_embedded(self) -> bool:
+        """Whether the embedded model's weights are here."""
+        try:
+            weights.find_weights(self._home.models)
+        except NoModelError:
+            return False
+        return True
+
+    def _made(self, chosen: Choice) -> InForce:
         match chosen.kind:
             case "none":
                 return NO_MODEL
             case "demo":
-                return self._hosted(FREE, slots=1)
+                return self._hosted(chosen, FREE, slots=1)
             case "local" | "remote":
                 prices = prices_of(
                     chosen.kind, self._config.usd_per_million_in, self._config.usd_per_million_out
                 )
-                return self._hosted(prices, slots=SERVED_SLOTS)
+                return self._hosted(chosen, prices, slots=SERVED_SLOTS)
 
     async def offers(self) -> list[ModelOffer]:
         """What could be used here; looks at loopback's usual ports, since it was asked."""
@@ -92,8 +110,8 @@ class ModelsInForce:
         configuration.parse(text, self._home.config)
         write_atomic(self._home.config, text.encode())
 
-    def _hosted(self, prices: Prices, *, slots: int) -> InForce:
-        chosen, config = self.choice, self._config
+    def _hosted(self, chosen: Choice, prices: Prices, *, slots: int) -> InForce:
+        config = self._config
 
         async def plan() -> HostPlan:
             if chosen.address is None:
