@@ -2,15 +2,18 @@
 the end. The rules are in `invariants`; here is when, and on what.
 """
 
+import hashlib
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from gnomon.config import KernelConfig
 from gnomon.domain.instants import Millis
 from gnomon.domain.messages import ModelRequest
 from gnomon.domain.views import Status
 from gnomon.ledger.verify import verify
-from gnomon.simulate import invariants, laundering, recount
+from gnomon.simulate import change_checks, invariants, laundering, recount, refining
 from gnomon.simulate.ledger_files import Told, told
 from gnomon.simulate.machine import AGENT, Machine
 from gnomon.simulate.story import Story
@@ -34,7 +37,9 @@ class Checks:
         self.violations += (each for each in dict.fromkeys(violations) if each not in known)
 
     def heard(self, request: ModelRequest) -> None:
-        self.prompts.update(message.content for message in request.messages)
+        """What the resident is told. The refiner sees the measure; that is what it is for."""
+        if request.purpose != refining.PURPOSE:
+            self.prompts.update(message.content for message in request.messages)
 
     def after_life(self) -> None:
         """What can be told from the files alone, whatever the life ended by."""
@@ -73,8 +78,21 @@ class Checks:
             *invariants.outcome_violations(engagement),
             *recount.window_violations(decisions, engagement, fitness, config),
             *laundering.laundered(self.prompts, laundering.measured(fitness)),
+            *self._of_changes(fitness, config),
             *(f"{ledger.name} does not verify" for ledger in verify(home).ledgers if not ledger.ok),
         )
+
+    def _of_changes(self, fitness: list[Told], config: dict[str, Any]) -> Iterator[str]:
+        agent = self.machine.home.agent(AGENT)
+        refinement, judgments = told(agent.refinement_ledger), told(agent.judgment_ledger)
+        yield from change_checks.life_violations(refinement, judgments)
+        yield from change_checks.verdict_violations(refinement, judgments, fitness, config)
+        standing = {
+            path.name: hashlib.sha256(path.read_bytes()).hexdigest()
+            for path in agent.scaffold.iterdir()
+            if path.is_file()
+        }
+        yield from change_checks.text_violations(refinement, standing)
 
     def _decisions(self) -> list[Told]:
         return told(self.machine.home.agent(AGENT).decision_ledger)

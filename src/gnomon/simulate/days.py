@@ -21,6 +21,7 @@ from gnomon.simulate.story import Did, Story
 
 RETRY_SECONDS = 600
 """A gateway that did not start, or was stopped by a failing disk, is tried again."""
+NOT_ENABLED = "not-enabled"
 OPERATION: dict[What, str] = {
     "use": "inbox.use",
     "dismiss": "inbox.dismiss",
@@ -75,6 +76,7 @@ class Days:
     _queue: list[tuple[Millis, int, Happening]] = field(default_factory=list)
     _planned: int = 0
     _seen: set[str] = field(default_factory=set[str])
+    _enabled: bool = False
 
     def plan(self, *happenings: Happening) -> None:
         for each in happenings:
@@ -170,14 +172,22 @@ class Days:
     async def _look(self) -> None:
         """At the inbox, and make up one's mind about what is new there."""
         await self._ask("presence.touch")
+        # await self._enable()
         for item in await self._ask("inbox.list") or ():
             if item.open_until is None or item.surface_id in self._seen:
                 continue
             self._seen.add(item.surface_id)
-            answer = operators.answer(self.operator, self.seed, item.surface_id, item.kind)
+            acts = self.story.prompt(item.scaffold_version).acts
+            answer = operators.answer(self.operator, self.seed, item.surface_id, item.kind, acts)
             if answer.what != "pass":
                 at = Millis(self.now + answer.after * SECOND)
                 self.plan(Answers(at=at, surface_id=item.surface_id, what=answer.what))
+
+    async def _enable(self) -> None:
+        """Once nothing else is missing, say that the number matches what they see."""
+        ready = None if self._enabled else await self._ask("refine.status")
+        if ready is not None and ready.codes == (NOT_ENABLED,):
+            self._enabled = await self._ask("refine.enable") is not None
 
     async def _answer(self, deed: Answers) -> None:
         outcome: OutcomeKind = "acked" if deed.what == "dismiss" else "acted"

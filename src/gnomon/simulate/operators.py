@@ -126,15 +126,18 @@ def plan(name: Name, seed: int, start: Millis, days: int) -> tuple[Deed, ...]:
     return tuple(sorted(deeds, key=lambda deed: deed.at))
 
 
-def answer(name: Name, seed: int, surface_id: str, kind: SurfaceKind) -> Answer:
-    """What an operator does with a surface that they looked at."""
+def answer(name: Name, seed: int, surface_id: str, kind: SurfaceKind, acts: float = 0.0) -> Answer:
+    """What an operator does with a surface that they looked at. `acts` is what the prompt that
+    it came from adds to the chance that they use it.
+    """
     rng = Random(f"answer {seed} {surface_id}")  # noqa: S311 - a seed is the point
     habits = HABITS[name]
     after = rng.randint(*habits.delay)
     chance = rng.random()
-    if chance < habits.acts:
+    used = min(1.0, max(0.0, habits.acts + acts)) if habits.acts else 0.0
+    if chance < used:
         return Answer(rng.choice(WAYS[kind]), after)
-    return Answer("dismiss" if chance < habits.acts + habits.dismisses else "pass", after)
+    return Answer("dismiss" if chance < used + habits.dismisses else "pass", after)
 
 
 def _day(habits: Habits, rng: Random, midnight: int) -> Iterator[Deed]:

@@ -14,6 +14,8 @@ from gnomon.domain.json_value import Fields, Json
 from gnomon.domain.messages import ModelReply, ModelRequest, ToolCall
 from gnomon.domain.records import ItemSource
 from gnomon.resident.reflection import Item, ReflectionOutput
+from gnomon.simulate import refining
+from gnomon.simulate.edits import Edit, effect
 from gnomon.simulate.faults import FaultKind
 from gnomon.trust.ipc import Peer
 
@@ -39,7 +41,8 @@ WEIGHTS = (3, 10, 5, 2)
 """A quarter of the reflections is about something of the operator's."""
 GARBAGE = "\x00}{ lorem \u202e 42"
 FOLLOWS = 0.6
-"""The chance that a reflection stays with its subject."""
+"""The chance that a reflection stays with its subject; its prompt moves it."""
+MOST_FOLLOWS = 0.97
 LOOKS_FIRST = 0.5
 """The chance that work begins with a tool."""
 
@@ -49,8 +52,9 @@ class SimulatedModel:
     back is called at its end. `mood` is what is wrong with it.
     """
 
-    def __init__(self, rng: Random, began: Callable[[ModelRequest], Callable[[], None]]) -> None:
-        self._rng = rng
+    def __init__(self, seed: int, began: Callable[[ModelRequest], Callable[[], None]]) -> None:
+        self._rng = Random(f"model {seed}")  # noqa: S311 - a seed is the point
+        self._refining = Random(f"refiner {seed}")  # noqa: S311
         self._began = began
         self._subject = SUBJECTS[0]
         self._calls = 0
@@ -94,14 +98,16 @@ class SimulatedModel:
 
     def _reply(self, request: ModelRequest) -> ModelReply:
         self._calls += 1
+        if request.purpose == refining.PURPOSE:
+            return refining.refines(self._refining, request)
         if request.schema is not None:
-            return _says(self._reflection())
+            return _says(self._reflection(effect(request.messages[0].content)))
         if request.purpose == "executive":
             return self._work(request)
         return _says(f"I looked at {self._rng.choice(SUBJECTS)}; nothing there is urgent.")
 
-    def _reflection(self) -> str:
-        if self._rng.random() > FOLLOWS:
+    def _reflection(self, prompt: Edit) -> str:
+        if self._rng.random() > min(MOST_FOLLOWS, max(0.0, FOLLOWS + prompt.follows)):
             self._subject = self._rng.choice(SUBJECTS)
         subject = self._subject
         source = self._rng.choices(SOURCES, WEIGHTS)[0]

@@ -8,7 +8,9 @@ from typing import Literal
 
 from gnomon.domain.instants import Millis
 from gnomon.domain.records_referee import OutcomeKind
+from gnomon.simulate.edits import Edit
 
+PLAIN = Edit("")
 Ended = Literal["orderly", "killed", "asleep", "paused"]
 
 
@@ -51,9 +53,14 @@ class Story:
     steps: int = 0
     restarts: int = 0
     faults: dict[str, int] = field(default_factory=dict[str, int])
+    prompts: dict[str, Edit] = field(default_factory=dict[str, Edit])
+    """What the prompt of each scaffold version truly does."""
     paused_until: int = 0
     pauses: int = 0
     _since: Millis | None = None
+
+    def prompt(self, version: str) -> Edit:
+        return self.prompts.get(version, PLAIN)
 
     def up(self, at: Millis) -> None:
         """It is up, awake and, unless it is paused, there from now on."""

@@ -5,21 +5,22 @@ and the person. What is real: everything else.
 """
 
 import asyncio
+import json
 import os
 import shutil
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from random import Random
 
 import msgspec
 
 from gnomon.daemon.store.create import ensure_home
 from gnomon.domain.errors import UsageError
 from gnomon.domain.instants import DAY, Millis, parse_iso
+from gnomon.domain.json_value import Json
 from gnomon.domain.messages import ModelRequest
 from gnomon.domain.policy import Role
 from gnomon.domain.views import Simulated, Status
@@ -27,6 +28,7 @@ from gnomon.home import Home
 from gnomon.simulate import faults, operators
 from gnomon.simulate.checks import Checks
 from gnomon.simulate.days import Days
+from gnomon.simulate.edits import effect
 from gnomon.simulate.ledger_files import told
 from gnomon.simulate.machine import AGENT, Machine
 from gnomon.simulate.script import SimulatedModel
@@ -56,6 +58,8 @@ class Plan:
     operator: operators.Name = "ordinary"
     faults: bool = False
     without: frozenset[Role] = frozenset()
+    rules: Mapping[str, Json] | None = None
+    """Keys of fitness-config.json that are other than the locked ones."""
 
 
 def simulate(plan: Plan) -> Simulated:
@@ -84,7 +88,7 @@ class _World:
         loop.set_exception_handler(self._unhandled)
         self._clock = VirtualClock(loop, START)
         self._story = Story()
-        model = SimulatedModel(Random(f"model {plan.seed}"), self._called)  # noqa: S311
+        model = SimulatedModel(plan.seed, self._called)
         witness = Witness(self._clock.true)
         self._machine = Machine(home, self._clock, model, witness, without=plan.without)
         self._checks = Checks(self._machine, self._story)
@@ -92,7 +96,11 @@ class _World:
     async def live(self) -> Simulated:
         plan, machine = self._plan, self._machine
         self._home.config.write_text(CONFIG)
-        ensure_home(self._home, self._home.agent(AGENT), simulated=True)
+        agent = self._home.agent(AGENT)
+        ensure_home(self._home, agent, simulated=True)
+        if plan.rules is not None:
+            agent.kernel.mkdir(parents=True, exist_ok=True)
+            agent.fitness_config.write_text(json.dumps(plan.rules))
         end = Millis(START + plan.days * DAY)
         days = Days(machine, self._story, self._checks, plan.operator, plan.seed, end)
         days.plan(*operators.plan(plan.operator, plan.seed, START, plan.days))
@@ -115,12 +123,19 @@ class _World:
     def _called(self, request: ModelRequest) -> Callable[[], None]:
         clock, start, began = self._clock, self._clock.true(), self._loop.time()
         self._checks.heard(request)
+        self._note_prompt(request)
 
         def ended() -> None:
             seconds = self._loop.time() - began
             self._story.called.append(Called(request.purpose, start, clock.true(), seconds))
 
         return ended
+
+    def _note_prompt(self, request: ModelRequest) -> None:
+        gateway = self._machine.gateway
+        state = gateway.core.world.last_scaffold if gateway is not None else None
+        if request.purpose == "reflection" and state is not None:
+            self._story.prompts[state.version] = effect(request.messages[0].content)
 
     def _unhandled(self, _: asyncio.AbstractEventLoop, context: dict[str, object]) -> None:
         """An exception that nobody took: of a life that was killed that is as it should be."""
