@@ -172,6 +172,18 @@ def test_provisional_engagement_is_no_evidence():
     assert (said.engagement.after, said.outcome) == (0.4, "rolled_back")
 
 
+def test_a_window_that_is_not_mature_holds_back_those_after_it():
+    trial = Trial().before([0.4] * K, [0.5] * K)
+    trial.after([0.4], [0.1], mature=False)
+    late = trial.measured()[-1]
+    trial.after([0.4] * K, [1.0] * K)
+    said = trial.weighed()
+    assert (said.outcome, said.engagement.windows_after) == ("pending", ())
+    trial.write(amended(late, mature=True))
+    said = trial.weighed()
+    assert (said.outcome, said.engagement.after) == ("kept", 0.91)
+
+
 def test_each_metric_is_compared_over_its_own_valid_windows():
     trial = Trial()
     trial.before([0.4] * K, [None] * K).before([None] * K, [0.5] * K)

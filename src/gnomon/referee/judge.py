@@ -117,7 +117,13 @@ class Windows:
         return earlier and _folder(version) == _folder(self._parent)
 
     def _facts(self, belongs: Callable[[str], bool]) -> Iterator[WindowFacts]:
-        """Oldest first; null where a metric is no evidence."""
+        """Oldest first; null where a metric is no evidence.
+
+        Engagement counts in the order of emission: a window that is not mature holds back those
+        after it. One whose surfaces were all acted on is mature within hours, the others a day
+        later; taken as they come, the lucky ones would be counted first (docs/adr/1260).
+        """
+        settled = True
         for start in sorted(self._standing):
             standing = self._standing[start]
             body = standing.body
@@ -125,7 +131,8 @@ class Windows:
             if not (standing.whole and standing.alike) or body.mixed_scaffold:
                 continue
             if version is not None and belongs(version):
-                engagement = body.engagement_rate if body.mature else None
+                settled = settled and body.mature
+                engagement = body.engagement_rate if settled else None
                 yield WindowFacts(start, body.stall_composite, engagement)
 
 
