@@ -122,6 +122,11 @@ class AgentPaths:
         return self.state / "surfaces"
 
     @property
+    def approvals_begun(self) -> Path:
+        """A mark for each approved action that was begun, with what its target held before."""
+        return self.state / "approvals"
+
+    @property
     def scaffold(self) -> Path:
         return self.kernel / "scaffold"
 

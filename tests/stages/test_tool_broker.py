@@ -14,6 +14,7 @@ from gnomon.agent.outcome import Outcome
 from gnomon.agent.places import HostArgument
 from gnomon.agent.remote_tools import RemoteTools
 from gnomon.agent.tool_host import serve
+from gnomon.brokers.held_writes import HeldWrite
 from gnomon.brokers.tool import SLACK_SECONDS, ToolBroker, ToolGrant, quotes, seconds
 from gnomon.brokers.tool_hosts import IDLE_SECONDS, ToolHosts
 from gnomon.domain.errors import GnomonError, JailError, PipeError
@@ -53,7 +54,10 @@ class World:
 
     def __post_init__(self) -> None:
         self.tool_hosts = ToolHosts(self._start, self.clock)
-        self.broker = ToolBroker(self.tool_hosts, self._grant, lambda: self.autonomy, self._recall)
+        self.held: list[HeldWrite] = []
+        self.broker = ToolBroker(
+            self.tool_hosts, self._grant, lambda: self.autonomy, self._recall, self._hold
+        )
 
     async def _start(self, argument: HostArgument) -> FakeHost:
         if self.starting is not None:
@@ -67,6 +71,10 @@ class World:
     def _grant(self, agent: str) -> ToolGrant:
         assert agent == "a1"
         return ToolGrant(self.tools, Path("/w"), self.folders)
+
+    async def _hold(self, asked: HeldWrite) -> Outcome:
+        self.held.append(asked)
+        return Outcome(text="Held for the operator: ap-1. Nothing was written.", error="HELD")
 
     async def _recall(self, query: str, limit: int) -> tuple[Source, ...]:
         return (SOURCE,) * limit if query == "flaky" else ()
@@ -122,15 +130,99 @@ async def test_policy_denies_every_role_but_the_resident_and_unknown_autonomies(
     assert world.hosts == []
 
 
-async def test_what_policy_holds_is_denied_with_its_reason(monkeypatch: pytest.MonkeyPatch):
+async def test_a_tool_that_policy_holds_as_a_whole_is_denied(monkeypatch: pytest.MonkeyPatch):
+    """Nobody could say what it would do."""
     from gnomon.brokers import tool
 
     world = World()
     monkeypatch.setattr(tool, "policy", lambda *_: "hold")
-    assert await world.run(call()) == Outcome(
-        text="This needs the owner's approval.", error="DENIED"
-    )
+    assert (await world.run(call())).error == "DENIED"
     assert world.hosts == []
+    assert world.held == []
+
+
+# --- writes into a folder that is granted for reading ---------------------------------------
+
+
+def granted_for_reading(tmp_path: Path) -> World:
+    for name in ("readable/inner", "writable"):
+        (tmp_path / name).mkdir(parents=True)
+    return World(
+        tools=frozenset({"read", "write", "edit", "shell", "recall"}),
+        folders=(
+            Folder(path=f"{tmp_path}/readable", writable=False),
+            Folder(path=f"{tmp_path}/readable/inner", writable=True),
+            Folder(path=f"{tmp_path}/writable", writable=True),
+        ),
+    )
+
+
+async def test_a_write_or_edit_there_is_held_with_its_exact_target(tmp_path: Path):
+    world = granted_for_reading(tmp_path)
+    (tmp_path / "link").symlink_to(tmp_path / "readable")
+    wanted = call("write", path=f"{tmp_path}/link/../readable/a.txt", content="x")
+    held = await world.run(wanted)
+    assert held == Outcome(text="Held for the operator: ap-1. Nothing was written.", error="HELD")
+    await world.run(call("edit", path=f"{tmp_path}/readable/b.txt", old="a", new="b"))
+    assert [(each.role, each.run_id, each.tool, each.target) for each in world.held] == [
+        ("resident", "r1", "write", tmp_path / "readable/a.txt"),
+        ("resident", "r1", "edit", tmp_path / "readable/b.txt"),
+    ]
+    assert world.held[0].arguments == {"path": wanted_path(wanted), "content": "x"}
+    assert world.hosts == [], "no tool ran"
+
+
+def wanted_path(wanted: ToolCall) -> str:
+    return msgspec.json.decode(wanted.arguments)["path"]
+
+
+@pytest.mark.parametrize(
+    "path", ["{0}/readable/inner/a", "{0}/writable/a", "a.txt", "{0}/elsewhere/a", "{0}/readable"]
+)
+async def test_every_other_write_goes_to_the_tool_host(tmp_path: Path, path: str):
+    world = granted_for_reading(tmp_path)
+    assert await world.run(call("write", path=path.format(tmp_path), content="x")) == Outcome(
+        text="ok"
+    )
+    assert world.held == []
+
+
+async def test_nothing_but_a_write_of_one_file_is_held(tmp_path: Path):
+    world = granted_for_reading(tmp_path)
+    await world.run(call("read", path=f"{tmp_path}/readable/a.txt"))
+    await world.run(call("shell", command=f"echo x > {tmp_path}/readable/a.txt"))
+    await world.run(call("write", path="a\0b", content="x"))
+    await world.run(call("write", path="a/" * 2000, content="x"))
+    assert world.held == []
+    assert len(world.hosts[0].requests) == 4, "the tool host and its jail answer these"
+
+
+@pytest.mark.parametrize("decision", ["deny", "allow"])
+async def test_what_policy_does_not_hold_there_is_denied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, decision: str
+):
+    from gnomon.brokers import tool
+
+    world = granted_for_reading(tmp_path)
+    monkeypatch.setattr(
+        tool, "policy", lambda _role, action, _: "allow" if action == "tool:write" else decision
+    )
+    refused = await world.run(call("write", path=f"{tmp_path}/readable/a", content="x"))
+    assert refused.error == "DENIED"
+    assert "granted for reading" in refused.text
+    assert (world.held, world.hosts) == ([], [])
+
+
+async def test_what_is_held_says_whose_words_the_run_had_read(tmp_path: Path):
+    world = granted_for_reading(tmp_path)
+    wanted = call("write", path=f"{tmp_path}/readable/a.txt", content="x")
+    await world.run(wanted)
+    await world.run(call("recall", query="flaky", limit=2))
+    await world.run(call("shell"))
+    await world.run(wanted)
+    await world.broker.end_run("r1")
+    await world.run(wanted)
+    assert [each.rests_on for each in world.held] == [(), ("claude-code", "files"), ()]
 
 
 @pytest.mark.parametrize("autonomy", AUTONOMIES)

@@ -11,6 +11,7 @@ import pytest
 from gnomon.agent import loop
 from gnomon.agent.outcome import Outcome
 from gnomon.agent.places import HostArgument
+from gnomon.brokers.held_writes import HeldWrite
 from gnomon.brokers.tool import ToolBroker, ToolGrant
 from gnomon.brokers.tool_hosts import ToolHosts
 from gnomon.brokers.tool_jail import start_tool_host
@@ -38,11 +39,15 @@ class Gateway:
             lambda _: ToolGrant(frozenset(TOOLS), workspace),
             lambda: "off",
             self._recall,
+            self._hold,
         )
 
     async def _start(self, argument: HostArgument) -> jail.Child:
         self.children.append(await start_tool_host(jail.start, argument))
         return self.children[-1]
+
+    async def _hold(self, asked: HeldWrite) -> Outcome:
+        raise AssertionError(f"nothing is granted for reading: {asked.target}")
 
     async def _recall(self, _query: str, _limit: int) -> tuple[Source, ...]:
         return ()

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from gnomon.agent.outcome import ToolFaultError
+from gnomon.agent.passages import passage_replaced
 from gnomon.agent.places import Places
 from gnomon.agent.tool_specs import Edit, List, Read, Write
 
@@ -78,24 +79,14 @@ def write(places: Places, asked: Write) -> str:
 
 
 def edit(places: Places, asked: Edit) -> str:
-    """Replace the one passage `old`. A file with CRLF ends is met in its own manner."""
+    """Replace the one passage `old`."""
     path = places.resolve(asked.path, writing=True)
     with _open(path, asked.path) as file:
         if os.fstat(file.fileno()).st_size > EDIT_LIMIT:
             raise ToolFaultError("TOO_LARGE", f"{asked.path} is larger than {EDIT_LIMIT} bytes.")
         data = file.read()
-    old, new = asked.old.encode("utf-8", "replace"), asked.new.encode("utf-8", "replace")
-    if old not in data and b"\r\n" in data:
-        old, new = (part.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n") for part in (old, new))
-    count = data.count(old)
-    if count == 0:
-        raise ToolFaultError("NOT_FOUND", f"The passage does not stand in {asked.path}.")
-    if count > 1:
-        raise ToolFaultError(
-            "NOT_UNIQUE", f"The passage stands {count} times in {asked.path}; give more of it."
-        )
-    line = data[: data.index(old)].count(b"\n") + 1
-    _replace(path, data.replace(old, new), asked.path)
+    edited, line = passage_replaced(data, asked.old, asked.new, asked.path)
+    _replace(path, edited, asked.path)
     return f"Edited {asked.path} at line {line}."
 
 

@@ -14,6 +14,7 @@ import msgspec
 
 from gnomon.agent.arguments import BadArgumentsError, Check, check_for
 from gnomon.agent.context import RESULT_LIMIT, as_data, middle_cut
+from gnomon.agent.outcome import HELD
 from gnomon.agent.run import Ports, RunResult, StopReason, Working
 from gnomon.domain.errors import GnomonError, ModelError, ToolNotFoundError
 from gnomon.domain.events import Event, Step
@@ -134,7 +135,7 @@ async def _tool(
         text, error = middle_cut(result.text, RESULT_LIMIT), result.error
     except GnomonError as failure:
         text, error = str(failure), failure.code
-    if error is not None:
+    if error is not None and error != HELD:
         working.failures.append(Failure(tool=name, code=error))
     entry = {"call": call.id, "tool": name, "error": error, "text": text}
     ports.log(RunStep(step=working.steps, entry=entry))

@@ -23,6 +23,9 @@ FaultCode = Literal[
 ]
 """Stable: observations count failures by these, and procedures are learnt from them."""
 
+HELD: FaultCode = "HELD"
+"""It waits for the operator, and nothing was done. That is no failure: the run goes on."""
+
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """`error` is a stable code, or null. `text` is for the model in both cases."""

@@ -105,9 +105,7 @@ class ToolBroker:
         match policy(role, WRITE_WHERE_READ, self._autonomy()):
             case "hold":
                 rests_on = tuple(sorted(self._rests_on.get(run_id, ())))
-                return await self._hold(
-                    HeldWrite(role, run_id, name, target, arguments, rests_on)
-                )
+                return await self._hold(HeldWrite(role, run_id, name, target, arguments, rests_on))
             case "allow" | "deny":  # nothing here would carry it out
                 text = f"{target} is in a folder that is granted for reading."
                 return Outcome(text=text, error="DENIED")

@@ -107,6 +107,7 @@ class Acts:
 
     async def remove_folder(self, asked: args.FolderRemove, _: Progress) -> Done:
         taken = self._core.folders.remove(asked.path)
+        await self._core.approving.folder_taken_back(taken.path)
         return self._done(f"Its tools may no longer reach {taken.path}.")
 
     # --- models --------------------------------------------------------------------------------

@@ -171,6 +171,30 @@ class ScaffoldDiff(Arguments, frozen=True):
     after: VersionName = "current"
 
 
+ApprovalId = Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$")]
+
+
+class ApprovalsList(Arguments, frozen=True):
+    """What waits first, then the newest. `pending`: those alone. `session`: of one conversation."""
+
+    limit: Annotated[int, msgspec.Meta(ge=1, le=500)] = 50
+    pending: bool = False
+    session: SessionId | None = None
+
+
+class OfApproval(Arguments, frozen=True):
+    """A held action, and nothing else: its content is what was held."""
+
+    id: ApprovalId
+
+
+class Approve(Arguments, frozen=True):
+    """`always`: also every later one of its action and target."""
+
+    id: ApprovalId
+    always: bool = False
+
+
 class ArtifactShow(Arguments, frozen=True):
     """An artifact by its name: `research-note-release@v3`."""
 

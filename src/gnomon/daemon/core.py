@@ -10,8 +10,10 @@ from gnomon.brokers.tool import ToolBroker, ToolGrant
 from gnomon.brokers.tool_jail import start_tool_host
 from gnomon.config import Config
 from gnomon.daemon.background import Background
+from gnomon.daemon.change.approving import Approving
 from gnomon.daemon.change.changes import Changes
 from gnomon.daemon.change.early_watch import EarlyWatch
+from gnomon.daemon.change.holding import HeldWrites
 from gnomon.daemon.change.jobs import Jobs
 from gnomon.daemon.change.judging import JudgeDesk
 from gnomon.daemon.change.learning import LearningDesk
@@ -89,6 +91,8 @@ class Core:
     findings: RuleSurfaces = field(init=False)
     desk: FitnessDesk = field(init=False)
     changes: Changes = field(init=False)
+    approving: Approving = field(init=False)
+    held_writes: HeldWrites = field(init=False)
     early: EarlyWatch = field(init=False)
     judge: JudgeDesk = field(init=False)
     jobs: Jobs = field(init=False)

@@ -79,6 +79,7 @@ class Life:
         if "heartbeat" in things:
             await self._try(self._heartbeat)
             await self._try(self._tidy)
+            await self._try(core.approving.beat)
             core.background.run(core.residency.look())
         await self._try(core.book.beat)
         await self._try(core.changes.look)

@@ -8,6 +8,7 @@ from typing import Any
 
 from gnomon.daemon import arguments as args
 from gnomon.daemon.acts import Acts
+from gnomon.daemon.change.approval_rows import approval_rows
 from gnomon.daemon.change.change_rows import change_rows
 from gnomon.daemon.change.jobs import job_rows
 from gnomon.daemon.change.learning import learning_rows
@@ -94,6 +95,7 @@ def table(core: Core, acts: Acts) -> dict[str, Operation]:
         *artifact_rows(core.artifacts),
         *fitness_rows(core.desk),
         *change_rows(core.changes),
+        *approval_rows(core.approving),
         *learning_rows(core.learning),
         *job_rows(core.jobs),
         *ledger_pages(core.stores),

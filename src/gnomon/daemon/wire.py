@@ -7,6 +7,7 @@ long as the verb takes. Processes are started when they are needed, here as ther
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
+from functools import partial
 
 from gnomon import config as configuration
 from gnomon.brokers.folders import Folders, this_machine
@@ -53,6 +54,7 @@ from gnomon.daemon.store.unfinished import Unfinished
 from gnomon.daemon.talk.history import History
 from gnomon.daemon.talk.recovery import recover
 from gnomon.daemon.talk.turns import Turns
+from gnomon.daemon.wire_approvals import hold, wire_approvals
 from gnomon.gateway.stream import Stream
 from gnomon.home import Home
 from gnomon.scaffold.defaults import packaged_defaults
@@ -108,6 +110,7 @@ async def open_core(home: Home, agent_id: str, platform: Platform) -> AsyncGener
         stack.push_async_callback(core.residency.stop, "the gateway ends")
         if core.unfinished.since is not None:
             await recover(stores, core.turns, core.unfinished.since)
+            await core.approving.recover()
             core.unfinished.clear()
         yield core
     if not core.services.behind:  # reached only when all was closed in order
@@ -128,6 +131,7 @@ def wire(core: Core) -> None:
     _wire_inbox(core)
     _wire_resident(core)
     _wire_change(core)
+    wire_approvals(core)
 
 
 def _wire_doors(core: Core) -> None:
@@ -157,6 +161,7 @@ def _wire_doors(core: Core) -> None:
         core.tool_grant,
         lambda: config.improve.autonomy,
         core.history.recall,
+        partial(hold, core),
     )
     core.residency = Residency(core.start_resident, platform.clock.monotonic, core.resident_failed)
     core.turns = Turns(

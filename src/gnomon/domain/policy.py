@@ -79,8 +79,6 @@ def policy(role: Role, action: str, autonomy: Autonomy) -> Decision:
     reached = (
         rule.decision
         for rule in RULES
-        if rule.role == role
-        and rule.action == action
-        and AUTONOMIES.index(rule.least) <= height
+        if rule.role == role and rule.action == action and AUTONOMIES.index(rule.least) <= height
     )
     return max(reached, key=_WIDTH.__getitem__, default="deny")

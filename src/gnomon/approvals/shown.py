@@ -1,0 +1,68 @@
+"""A held action as it is shown to people and programs. Pure."""
+
+from gnomon.approvals.diff import counted
+from gnomon.approvals.queue import ALWAYS_FOR, Approval, can_be_redone, decider, told
+from gnomon.domain.instants import Millis, iso
+from gnomon.domain.records_change import Expired, Held
+from gnomon.domain.views_change import ApprovalShown, ApprovalView
+
+
+def summary(held: Held) -> str:
+    """What it wants, in one line: `write /data/notes.md (+3 -1 lines)`."""
+    put_in, taken_out = counted(held.diff)
+    if held.action != "file.write":
+        return f"{held.action} {held.target}"
+    if held.target_sha256 is None:
+        lines = "1 line" if put_in == 1 else f"{put_in} lines"
+        return f"write {held.target} (a new file, {lines})"
+    return f"write {held.target} (+{put_in} -{taken_out} lines)"
+
+
+def approval_view(found: Approval, held: Held, now: Millis) -> ApprovalView:
+    """One row of the list."""
+    return ApprovalView(
+        id=found.approval_id,
+        change_id=held.change_id,
+        action=held.action,
+        target=held.target,
+        payload_sha256=held.payload_sha256,
+        target_sha256=held.target_sha256,
+        created_at=iso(found.held_at),
+        expires_at=held.expires_at,
+        status=found.status(now),
+        why=held.why,
+        summary=summary(held),
+        session=held.origin.session,
+        untrusted=held.origin.untrusted,
+        always=found.stands_for_later,
+    )
+
+
+def approval_shown(
+    found: Approval,
+    held: Held,
+    now: Millis,
+    *,
+    text: str,
+    changed: str | None,
+    is_kept: bool,
+) -> ApprovalShown:
+    """All of one. `changed` counts for what is not done; `is_kept`: whether what its target
+    held before is there to be put back.
+    """
+    pending = found.status(now) == "pending"
+    open_change = changed if can_be_redone(found, now, changed=changed is not None) else None
+    return ApprovalShown(
+        approval=approval_view(found, held, now),
+        payload=held.payload,
+        text=text,
+        diff=held.diff,
+        changed=open_change,
+        decided_by=None if found.decided is None else decider(found.decided),
+        decided_at=None if found.decided_at is None else iso(found.decided_at),
+        result=None if found.end is None or isinstance(found.end, Expired) else told(found.end),
+        redone_as=found.redone_as,
+        can_undo=found.was_done and not found.undone and is_kept,
+        can_redo=can_be_redone(found, now, changed=changed is not None),
+        can_always=pending and found.action in ALWAYS_FOR,
+    )
