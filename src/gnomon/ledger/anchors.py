@@ -5,14 +5,16 @@ one that was acknowledged, and not a shorter, older or recomputed one (page 2). 
 are a ledger too: copied elsewhere, they prove the past up to then.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 
 from gnomon.domain.instants import HOUR, Millis
-from gnomon.domain.ledgers import Ack, Head
+from gnomon.domain.ledgers import GENESIS, Ack, Head
 from gnomon.domain.ports import Clock, Ledger
 from gnomon.domain.records import Anchor, AnchoredHead
 
 EVERY = HOUR
+_HASH = re.compile(r"[0-9a-f]{64}")
 RECENT = 1_000
 """Anchor lines that are read back at a start: six weeks of hours. `verify` reads all."""
 
@@ -67,8 +69,12 @@ class Anchors:
         return ack
 
 
+NO_LINE = GENESIS
+"""Stands for what is no hash at all: no line has it."""
+
+
 class Anchored:
-    """Every head that was ever anchored, in 40 bytes each, by key and `seq`."""
+    """Every head that was ever anchored (or cited), in 40 bytes each, by key and `seq`."""
 
     def __init__(self) -> None:
         self._seqs: dict[str, bytearray] = {}
@@ -76,8 +82,12 @@ class Anchored:
 
     def add(self, heads: Mapping[str, AnchoredHead]) -> None:
         for key, head in heads.items():
-            self._seqs.setdefault(key, bytearray()).extend(head.seq.to_bytes(8, "big"))
-            self._hashes.setdefault(key, bytearray()).extend(bytes.fromhex(head.sha256))
+            self.add_one(key, head)
+
+    def add_one(self, key: str, head: AnchoredHead) -> None:
+        sha256 = head.sha256 if _HASH.fullmatch(head.sha256) else NO_LINE
+        self._seqs.setdefault(key, bytearray()).extend(max(head.seq, 1).to_bytes(8, "big"))
+        self._hashes.setdefault(key, bytearray()).extend(bytes.fromhex(sha256))
 
     def all_keys(self) -> Iterable[str]:
         return self._seqs.keys()
