@@ -18,7 +18,9 @@ BUILT = (
     "source.", "js.stop-", "chat.try-", "trust.level-", "trust.means-", "trust.ok", "trust.warning",
     "trust.error", "outcome.", "inbox.kind-", "fitness.stall-", "fitness.reason-",
     "fitness.reflection_repeat_rate", "fitness.executive_cooldown_rate",
-    "fitness.concern_persistence_rate",
+    "fitness.concern_persistence_rate", "health.", "verdict.", "change-step.", "judged.",
+    "approval-status.", "approval.wants-", "change.predicted-", "change.undo-means-", "change.by-",
+    "learn.kept", "learn.undone", "learn.no-evidence", "learn.stopped",
 )  # fmt: skip
 """Groups whose keys are put together from a fact."""
 
@@ -45,7 +47,7 @@ def used_keys() -> set[str]:
     for text in TEMPLATES.values():
         used |= set(re.findall(r'"([a-z][a-z-]*\.[a-z0-9-]+(?:\.[a-z0-9-]+)*)"', text))
     for text in PYTHON.values():
-        used |= set(re.findall(r'Sentence\(\s*"([^"]+)"', text))
+        used |= set(re.findall(r'(?:Sentence|labels)\(\s*"([^"]+)"', text))
     for text in SCRIPTS.values():
         said = re.findall(r'\bsay\("([^"]+)"', text)
         used |= {f"js.{key}" for key in said if not key.startswith(SHARED)}
@@ -57,7 +59,9 @@ def used_keys() -> set[str]:
 
 def test_every_word_that_is_used_exists():
     operations = {name for part in PARTS.values() for name in part.needs}
-    asked = set(re.findall(r'data-do="([^"]+)"|has\(([^)]*)\)', " ".join(TEMPLATES.values())))
+    asked = set(
+        re.findall(r'data-do="([^"]+)"|(?:has|act)\(([^)]*)\)', " ".join(TEMPLATES.values()))
+    )
     for pair in asked:
         operations |= set(re.findall(r"[a-z]+\.[a-z]+", " ".join(pair)))
     unknown = {

@@ -57,39 +57,35 @@ def test_shares_and_values_are_rounded_half_up():
     assert words.points(0.19) == "0.19"
 
 
-# --- is it learning? -----------------------------------------------------------------------------
+# --- this week and the one before ----------------------------------------------------------------
 
 
 Interval = tuple[float, float] | None
 
 
-def learning(now: float | None, of_now: Interval, then: float | None, of_then: Interval) -> str:
+def trend(now: float | None, of_now: Interval, then: float | None, of_then: Interval) -> str:
     fitness = a_fitness()
     week = msgspec.structs.replace(fitness.pooled[0], rate=now, interval=of_now)
     before = msgspec.structs.replace(fitness.before, rate=then, interval=of_then)
-    found = words.verdict(msgspec.structs.replace(fitness, pooled=(week,), before=before))
-    assert found.light == "grey", "nothing is judged yet, so nothing is green or red"
-    assert said(found.answer).startswith("Not yet")
-    assert found.reason is not None
-    return said(found.reason)
+    return said(words.trend(msgspec.structs.replace(fitness, pooled=(week,), before=before)))
 
 
 def test_a_difference_that_the_intervals_allow_is_called_chance():
-    assert "no more than chance" in learning(0.64, (0.43, 0.8), 0.55, (0.35, 0.73))
-    few = learning(0.59, (0.41, 0.74), 0.8, (0.38, 0.96))
+    assert "no more than chance" in trend(0.64, (0.43, 0.8), 0.55, (0.35, 0.73))
+    few = trend(0.59, (0.41, 0.74), 0.8, (0.38, 0.96))
     assert "no more than chance" in few, "five items of a first day are no week"
-    assert "no more than chance" in learning(0.6, None, 0.5, None)
+    assert "no more than chance" in trend(0.6, None, 0.5, None)
 
 
 def test_a_difference_beyond_them_is_said_either_way():
-    assert learning(0.9, (0.8, 0.97), 0.4, (0.3, 0.5)).startswith("You used more")
-    assert learning(0.2, (0.1, 0.3), 0.9, (0.8, 0.97)).startswith("You used less")
+    assert trend(0.9, (0.8, 0.97), 0.4, (0.3, 0.5)).startswith("You used more")
+    assert trend(0.2, (0.1, 0.3), 0.9, (0.8, 0.97)).startswith("You used less")
 
 
 def test_without_two_weeks_no_trend_is_said():
-    assert "two weeks" in learning(0.64, (0.43, 0.8), None, None)
-    assert "two weeks" in learning(None, None, 0.5, (0.4, 0.6))
-    assert words.verdict(a_fitness(pooled=())).reason == Sentence("fitness.no-trend-yet")
+    assert "two weeks" in trend(0.64, (0.43, 0.8), None, None)
+    assert "two weeks" in trend(None, None, 0.5, (0.4, 0.6))
+    assert words.trend(a_fitness(pooled=())) == Sentence("fitness.no-trend-yet")
 
 
 def test_the_forecast_says_how_long_a_difference_takes():
@@ -98,6 +94,13 @@ def test_the_forecast_says_how_long_a_difference_takes():
     assert said(forecast) == "At 5 a day, a 10-point difference shows after about 100 days."
     assert words.forecast(Forecast(points=10, surfaces_per_day=None, days=None)) is None
     assert words.forecast(Forecast(points=10, surfaces_per_day=0.0, days=10)) is None
+
+
+def test_the_pace_is_said_where_it_is_known():
+    pace = words.pace(Forecast(points=10, surfaces_per_day=5.0, days=None))
+    assert pace is not None
+    assert said(pace) == "You get about 5 a day."
+    assert words.pace(Forecast(points=10, surfaces_per_day=None, days=None)) is None
 
 
 # --- the table -----------------------------------------------------------------------------------

@@ -47,7 +47,14 @@ async def serve(
             operations: dict[str, Operation] = {}
             authority = _authority(core)
             listener = await listen(
-                Wiring(operations, authority, core.stream, platform.clock, simulated=simulated),
+                Wiring(
+                    operations,
+                    authority,
+                    core.stream,
+                    platform.clock,
+                    simulated=simulated,
+                    dev_mode=core.fitness.config.dev_mode,
+                ),
                 core.config.gateway.port if port is None else port,
             )
             try:

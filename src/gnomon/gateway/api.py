@@ -119,6 +119,7 @@ class _Lines:
     def __init__(self, response: web.StreamResponse) -> None:
         self._response = response
         self._queue: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self._caller_is_gone = False
 
     def part(self, part: Fields) -> None:
         if self._queue.qsize() < MAX_WAITING_PARTS:
@@ -131,13 +132,19 @@ class _Lines:
             while not self._queue.empty():
                 lines.append(self._queue.get_nowait())
             ended = lines[-1] is None
-            await self._response.write(b"".join(line for line in lines if line is not None))
+            try:
+                await self._response.write(b"".join(line for line in lines if line is not None))
+            except ConnectionError:
+                self._caller_is_gone = True
+                return
 
     async def end(self, pump: asyncio.Task[None], last: bytes) -> None:
+        """Write the last line. A caller that has gone meanwhile is told nothing."""
         self._queue.put_nowait(last)
         self._queue.put_nowait(None)
         await pump
-        await self._response.write_eof()
+        if not self._caller_is_gone:
+            await self._response.write_eof()
 
 
 def _log_failure(task: asyncio.Task[Any]) -> None:

@@ -12,7 +12,8 @@ from gnomon.gateway.stream import Stream
 @dataclass(frozen=True)
 class Wiring:
     """`operations` by name: the one table. What is not in it has no route and no button.
-    `simulated`: every page says that what it shows never happened.
+    `simulated`: every page says that what it shows never happened. `dev_mode`: every page says
+    that verdicts are made on too little to mean much.
     """
 
     operations: Mapping[str, Operation]
@@ -20,3 +21,4 @@ class Wiring:
     stream: Stream
     clock: Clock
     simulated: bool = False
+    dev_mode: bool = False

@@ -34,6 +34,8 @@ from gnomon.gateway.operation import Authority as Scope
 from gnomon.gateway.operation import Nothing, Operation, Progress
 from gnomon.gateway.stream import Stream
 from gnomon.gateway.wiring import Wiring
+from gnomon.testing.approvals import PretendedApprovals
+from gnomon.testing.changes import PretendedChanges
 from gnomon.testing.clock import FakeClock
 from gnomon.testing.facts import QUOTE, a_diagnosis, a_report, a_status, an_import_row
 from gnomon.testing.referee import PretendedInbox
@@ -83,6 +85,8 @@ class PretendedGnomon:
     sessions: list[SessionView] = field(default_factory=list[SessionView])
     messages: list[MessageView] = field(default_factory=list[MessageView])
     inbox: PretendedInbox = field(default_factory=lambda: PretendedInbox(items=[]))
+    changes: PretendedChanges = field(default_factory=PretendedChanges)
+    approvals: PretendedApprovals = field(default_factory=PretendedApprovals)
     journal: list[str] = field(default_factory=lambda: ["2026-05-28 20:20 started, mode soft"])
     diagnosis: Diagnosis = field(default_factory=a_diagnosis)
     verified: Verification = field(
@@ -162,6 +166,8 @@ class PretendedGnomon:
                 self._import, outlives_pages=True,
             ),
             *self.inbox.rows(),
+            *self.changes.rows(),
+            *self.approvals.rows(),
         )  # fmt: skip
         return {operation.name: operation for operation in made}
 
@@ -241,6 +247,7 @@ class PretendedHouse:
     gnomon: PretendedGnomon = field(default_factory=PretendedGnomon)
     clock: FakeClock = field(default_factory=FakeClock)
     kept: list[Session] = field(default_factory=list[Session])
+    dev_mode: bool = False
 
     def __post_init__(self) -> None:
         self.stream = Stream(self.clock.wall)
@@ -257,7 +264,7 @@ class PretendedHouse:
 
     def wiring(self, **operations: Operation) -> Wiring:
         table = {**self.gnomon.table(), **operations}
-        return Wiring(table, self.authority, self.stream, self.clock)
+        return Wiring(table, self.authority, self.stream, self.clock, dev_mode=self.dev_mode)
 
     def _keep(self, sessions: Any) -> None:
         self.kept = list(sessions)

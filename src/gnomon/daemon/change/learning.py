@@ -92,11 +92,10 @@ def _is_in_force(life: ChangeLife) -> bool:
 
 def _verdict(life: ChangeLife) -> Verdict:
     assert life.outcome is not None
-    assert life.judgment is not None
     assert life.decided_at is not None
     return Verdict(
         outcome=life.outcome,
-        basis=life.judgment.basis,
+        basis=None if life.judgment is None else life.judgment.basis,
         at=life.decided_at,
         taken_back=life.outcome == "kept" and life.status == "reverted",
     )

@@ -8,7 +8,6 @@ chance explains is none, and what may still change is called provisional.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from gnomon.domain.instants import HOUR, MINUTE, Millis, parse_iso
 from gnomon.domain.views import InboxItem
@@ -23,20 +22,10 @@ from gnomon.domain.views_referee import (
 )
 from gnomon.gateway.dashboard.wording import Sentence, number
 
-Light = Literal["grey", "green", "yellow", "red"]
 Interval = tuple[float, float] | None
 WEEK_DAYS = 7
 LINES_SHOWN = 500
 """As many lines as one page of a ledger has."""
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """The answer to "is my agent learning?", and why."""
-
-    light: Light
-    answer: Sentence
-    reason: Sentence | None = None
 
 
 @dataclass(frozen=True)
@@ -111,20 +100,17 @@ def _too_early(pooled: Pooled, settled: int, least: int) -> Sentence:
     return Sentence("fitness.too-early", facts)
 
 
-def verdict(fitness: Fitness) -> Verdict:
-    """Before changes are judged there is one honest colour: it measures, and does not learn.
-    The week is compared with the one before; where their intervals overlap it is chance.
-    """
+def trend(fitness: Fitness) -> Sentence:
+    """The week beside the one before; where their intervals overlap it is chance."""
     pooled, before = pooled_of(fitness, WEEK_DAYS), fitness.before
-    answer = Sentence("fitness.not-learning-yet")
     if pooled is None or pooled.rate is None or before.rate is None:
-        return Verdict("grey", answer, Sentence("fitness.no-trend-yet"))
+        return Sentence("fitness.no-trend-yet")
     facts = {"now": percent(pooled.rate), "before": percent(before.rate)}
     if _overlap(pooled.interval, before.interval):
-        return Verdict("grey", answer, Sentence("fitness.within-chance", facts))
+        return Sentence("fitness.within-chance", facts)
     if pooled.rate > before.rate:
-        return Verdict("grey", answer, Sentence("fitness.better", facts))
-    return Verdict("grey", answer, Sentence("fitness.worse", facts))
+        return Sentence("fitness.better", facts)
+    return Sentence("fitness.worse", facts)
 
 
 def _overlap(one: Interval, other: Interval) -> bool:
@@ -135,12 +121,24 @@ def _overlap(one: Interval, other: Interval) -> bool:
 
 def forecast(said: Forecast) -> Sentence | None:
     """`At 5 a day, a 10-point difference shows after about 100 days.`"""
-    if said.days is None or not said.surfaces_per_day:
+    a_day = _a_day(said)
+    if said.days is None or a_day is None:
         return None
-    a_day = f"{said.surfaces_per_day:.1f}".removesuffix(".0")
     return Sentence(
         "fitness.forecast", {"a_day": a_day, "points": said.points, "days": number(said.days)}
     )
+
+
+def pace(said: Forecast) -> Sentence | None:
+    """`You get about 5 a day.`"""
+    a_day = _a_day(said)
+    return None if a_day is None else Sentence("learn.pace", {"a_day": a_day})
+
+
+def _a_day(said: Forecast) -> str | None:
+    if not said.surfaces_per_day:
+        return None
+    return f"{said.surfaces_per_day:.1f}".removesuffix(".0")
 
 
 def rows(fitness: Fitness, limit: int) -> Sequence[Row]:

@@ -16,21 +16,18 @@ from gnomon.gateway import answer
 from gnomon.gateway.admit import Notice
 from gnomon.gateway.answer import NotFoundError
 from gnomon.gateway.dashboard import wording
-from gnomon.gateway.dashboard.parts import (
-    EVENTS_READ,
-    EVENTS_SHOWN,
-    PAGES,
-    PARTS,
-    Part,
-    Query,
-)
+from gnomon.gateway.dashboard.part import Part, Query
+from gnomon.gateway.dashboard.parts import EVENTS_READ, EVENTS_SHOWN, PAGES, PARTS
 from gnomon.gateway.dashboard.render import environment
 from gnomon.gateway.request import arguments_of_fields
 from gnomon.gateway.wiring import Wiring
 
 WAIT_SECONDS = 1.0
 """A page waits so long for its parts; what is later comes by itself."""
-QUERY = ("session", "since", "project", "surface", "name", "id", "after", "limit")
+QUERY = (
+    *("session", "since", "project", "surface", "name", "id", "after", "limit"),
+    *("file", "from", "to"),
+)
 """What pages read of their address; the rest is nobody's."""
 HTML = "text/html"
 TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
@@ -46,7 +43,11 @@ class Pages:
         self._stream = wiring.stream
         self._clock = wiring.clock
         self._environment = environment(
-            self._operations, self._happenings, self._clock.wall, simulated=wiring.simulated
+            self._operations,
+            self._happenings,
+            self._clock.wall,
+            simulated=wiring.simulated,
+            dev_mode=wiring.dev_mode,
         )
         self._static: dict[str, tuple[bytes, str]] = {}
 

@@ -5,9 +5,7 @@ act. It asks by the table of operations, as the CLI does, so that both say the s
 whose operation does not exist is absent.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Protocol
+from collections.abc import Mapping
 
 from gnomon.domain.errors import UsageError
 from gnomon.domain.views import (
@@ -22,13 +20,10 @@ from gnomon.domain.views import (
 )
 from gnomon.domain.views_referee import Fitness, LedgerPage
 from gnomon.gateway.dashboard import documents, fitness_words, wording
+from gnomon.gateway.dashboard.part import Ask, Facts, Part, Query
+from gnomon.gateway.dashboard.parts_change import CHANGE_PARTS
 from gnomon.gateway.trust_rows import trust_rows
 from gnomon.observe.report import keeps_failing, total
-
-Query = Mapping[str, str]
-"""What `pages.QUERY` names of the address of a page or a part; empty where not given."""
-Facts = Mapping[str, Any]
-"""What a part's template is given."""
 
 EVENTS_SHOWN = 10
 EVENTS_READ = 80
@@ -37,31 +32,6 @@ INBOX_SHOWN = 20
 EARLIER_SHOWN = 20
 WINDOWS_SHOWN = 12
 LINES_SHOWN = 100
-
-
-class Ask(Protocol):
-    """Runs an operation by name. Raises the GnomonError tree."""
-
-    async def __call__(self, name: str, /, **fields: Any) -> Any: ...
-
-
-Load = Callable[[Ask, Query], Awaitable[Facts]]
-
-
-@dataclass(frozen=True)
-class Part:
-    """`needs`: the operations without which it is absent. `stale_on`: kinds of the event
-    stream after which it is drawn anew. `at_once`: the page waits a moment for it; else it
-    comes by itself, or (`on_press`) when the reader asks for it.
-    """
-
-    needs: tuple[str, ...]
-    load: Load
-    stale_on: tuple[str, ...] = ()
-    at_once: bool = True
-    on_press: bool = False
-    every: int = 0
-    """Seconds after which an open page that is looked at draws it anew; 0: never."""
 
 
 async def _status(ask: Ask, _: Query) -> Facts:
@@ -127,16 +97,11 @@ async def _artifact(ask: Ask, query: Query) -> Facts:
     return {"item": shown.item, "document": documents.read_document(found.text)}
 
 
-async def _fitness(ask: Ask, query: Query) -> Facts:
+async def _hours(ask: Ask, query: Query) -> Facts:
     since = {"since": query["since"]} if query["since"] else {}
     fitness: Fitness = await ask("fitness.show", **since)
     limit = len(fitness.windows) + len(fitness.gaps) if since else WINDOWS_SHOWN
-    return {
-        "fitness": fitness,
-        "verdict": fitness_words.verdict(fitness),
-        "forecast": fitness_words.forecast(fitness.forecast),
-        "rows": fitness_words.rows(fitness, limit),
-    }
+    return {"fitness": fitness, "rows": fitness_words.rows(fitness, limit)}
 
 
 async def _lines(ask: Ask, query: Query) -> Facts:
@@ -209,7 +174,7 @@ PARTS: Mapping[str, Part] = {
     "events": Part((), _events, stale_on=("event",)),
     "inbox": Part(("inbox.list", "inbox.show"), _inbox, stale_on=("inbox", "status")),
     "artifact": Part(("inbox.show", "artifact.show"), _artifact, stale_on=("inbox",)),
-    "fitness": Part(("fitness.show",), _fitness, stale_on=("inbox", "fitness"), every=60),
+    "hours": Part(("fitness.show",), _hours, stale_on=("fitness",), every=60),
     "lines": Part(("ledger.read",), _lines),
     "loose-ends": Part(("history.report",), _loose_ends, stale_on=("history",), at_once=False),
     "report": Part(
@@ -219,6 +184,7 @@ PARTS: Mapping[str, Part] = {
     "doctor": Part(("trust.doctor",), _doctor, at_once=False),
     "ledgers": Part(("trust.verify",), _ledgers, on_press=True),
     "journal": Part(("journal.tail",), _journal, stale_on=("journal", "status")),
+    **CHANGE_PARTS,
 }
 PAGES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "/": (
@@ -228,6 +194,7 @@ PAGES: Mapping[str, tuple[str, tuple[str, ...]]] = {
             "card-history",
             "card-model",
             "card-more",
+            "held",
             "inbox",
             "sessions",
             "messages",
@@ -237,7 +204,12 @@ PAGES: Mapping[str, tuple[str, tuple[str, ...]]] = {
         ),
     ),
     "/report": ("report", ("report",)),
-    "/fitness": ("fitness", ("fitness", "now")),
+    "/fitness": ("fitness", ("fitness", "history", "hours", "now")),
+    "/changes": ("changes", ("changes",)),
+    "/change": ("change", ("change",)),
+    "/approvals": ("approvals", ("approvals",)),
+    "/approval": ("approval", ("approval",)),
+    "/learning": ("learning", ("learning",)),
     "/artifact": ("artifact", ("artifact",)),
     "/lines": ("lines", ("lines",)),
     "/trust": ("trust", ("jail", "doctor", "ledgers", "journal")),

@@ -7,12 +7,34 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from gnomon.domain.instants import Millis
-from gnomon.domain.views import Status
-from gnomon.gateway.dashboard import chart, fitness_words, wording
+from gnomon.domain.views_change import ApprovalView
+from gnomon.gateway.dashboard import change_words, chart, fitness_words, wording
+from gnomon.gateway.dashboard.diff_rows import diff_rows
 from gnomon.gateway.dashboard.labels import Labels, read_labels
 from gnomon.gateway.dashboard.wording import Happening, Sentence
 from gnomon.gateway.operation import Operation
 
+OF_CHANGE: Mapping[str, Callable[..., Any]] = {
+    "diff_rows": diff_rows,
+    "change_gist": change_words.gist,
+    "change_verdict": change_words.verdict,
+    "verdict_class": change_words.verdict_class,
+    "usefulness_moved": change_words.usefulness_moved,
+    "circles_moved": change_words.circles_moved,
+    "expected": change_words.expected,
+    "change_step": change_words.step,
+    "step_link": change_words.step_link,
+    "light_sentence": change_words.light_sentence,
+    "why_light": change_words.why_light,
+    "wants": change_words.wants,
+    "is_text": change_words.is_text,
+    "is_stale": change_words.is_stale,
+    "if_approved": change_words.if_approved,
+    "if_nothing": change_words.if_nothing,
+    "percent": fitness_words.percent,
+    "points": fitness_words.points,
+}
+"""What templates of self-change call."""
 SHARED = ("source", "step")
 """Groups of the language file that pages and scripts both use."""
 
@@ -23,6 +45,7 @@ def environment(
     now: Callable[[], Millis],
     *,
     simulated: bool = False,
+    dev_mode: bool = False,
 ) -> Environment:
     """Templates with `t` (words), `say` (a Sentence), `has` (whether operations exist)."""
     made = Environment(
@@ -42,24 +65,13 @@ def environment(
     def has(*names: str) -> bool:
         return all(name in operations for name in names)
 
-    def source_name(source: str) -> str:
-        key = f"source.{source}"
-        return labels(key) if key in labels else source
-
-    def doing(status: Status) -> str:
-        key = f"doing.{status.doing or 'nothing'}"
-        return labels(key) if key in labels else str(status.doing)
-
-    def skip_reason(reason: str) -> str:
-        key = f"skip.{reason}"
-        return labels(key) if key in labels else reason
-
     words: dict[str, Any] = {
         "t": labels,
         "say": say,
         "has": has,
         "now": now,
         "simulated": simulated,
+        "dev_mode": dev_mode,
         "gist": wording.gist,
         "pretty": wording.pretty,
         "happenings": happenings,
@@ -72,9 +84,9 @@ def environment(
         "pooled_of": fitness_words.pooled_of,
         "trend_of": fitness_words.trend_of,
         "outcome": fitness_words.outcome,
-        "source_name": source_name,
-        "skip_reason": skip_reason,
-        "doing": doing,
+        "knows": labels.__contains__,
+        **_named(labels),
+        **OF_CHANGE,
     }
     made.globals.update(words)
     made.filters.update(
@@ -90,6 +102,33 @@ def environment(
         code=_code,
     )
     return made
+
+
+def _named(labels: Labels) -> Mapping[str, Callable[..., str]]:
+    """Words for facts that are names; one that the language file does not know is shown."""
+
+    def word(group: str, name: str) -> str:
+        key = f"{group}.{name}"
+        return labels(key) if key in labels else name
+
+    def based_on(approval: ApprovalView) -> str:
+        if not approval.untrusted:
+            return labels("approval.trusted")
+        names = [
+            labels("approval.sessions", source=labels(f"source.{name}"))
+            if f"source.{name}" in labels
+            else name
+            for name in approval.untrusted
+        ]
+        return labels("approval.untrusted", names=", ".join(names))
+
+    return {
+        "source_name": lambda source: word("source", source),
+        "skip_reason": lambda reason: word("skip", reason),
+        "doing": lambda status: word("doing", status.doing or "nothing"),
+        "judged": lambda reason: word("judged", reason),
+        "based_on": based_on,
+    }
 
 
 def _for_scripts(labels: Labels) -> Mapping[str, str]:

@@ -5,7 +5,7 @@
 import { drawAll, stale } from "./parts.js";
 import { say, write } from "./words.js";
 
-const KINDS = ["status", "chat", "history", "event", "journal", "inbox", "fitness"];
+const KINDS = ["status", "chat", "history", "event", "journal", "inbox", "fitness", "changes", "approvals"];
 const RETRY_MS = [1000, 2000, 4000];
 
 const banner = document.getElementById("banner");

@@ -23,8 +23,9 @@ export function partNamed(name) {
   return document.querySelector(`[data-part="${name}"]`);
 }
 
-/** Draw a part anew, with its own query or another. */
-export async function draw(name, query) {
+/** Draw a part anew, with its own query or another. `yielding`: not over what is in use when it
+ *  arrives, which may have begun since it was asked for. */
+export async function draw(name, query, { yielding = false } = {}) {
   const node = partNamed(name);
   if (!node) return;
   if (query !== undefined) node.dataset.query = query;
@@ -38,8 +39,11 @@ export async function draw(name, query) {
       headers: { Accept: "application/json" },
       signal: calling.signal,
     });
-    if (response.ok) place(node, await response.text());
-    else lost(response.status);
+    if (!response.ok) lost(response.status);
+    else {
+      const html = await response.text();
+      if (!yielding || !inUse(node)) place(node, html);
+    }
   } catch (error) {
     if (error.name !== "AbortError") {
       sayGone(node, name);
@@ -61,7 +65,7 @@ export function stale(kind) {
     if (!node.dataset.staleOn.split(" ").includes(kind) || resting.has(name)) continue;
     resting.set(name, setTimeout(() => {
       resting.delete(name);
-      if (!inUse(node)) draw(name);
+      drawUnused(node);
     }, CALM_MS));
   }
 }
@@ -70,8 +74,12 @@ export function stale(kind) {
 export function drawAll() {
   for (const node of document.querySelectorAll("[data-part]")) {
     const asked = "onPress" in node.dataset || node.dataset.part === "messages";
-    if (!asked && !inUse(node)) draw(node.dataset.part);
+    if (!asked) drawUnused(node);
   }
+}
+
+async function drawUnused(node) {
+  if (!inUse(node)) await draw(node.dataset.part, undefined, { yielding: true });
 }
 
 /** The name of the part that a node stands in. */
@@ -98,7 +106,7 @@ function repeat(node) {
     if (document.hidden) return;
     if (performance.now() - drawn >= due) {
       drawn = performance.now();
-      if (!inUse(node)) await draw(node.dataset.part);
+      await drawUnused(node);
     }
     timer = setTimeout(look, Math.max(0, due - (performance.now() - drawn)));
   };
