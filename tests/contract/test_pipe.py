@@ -2,8 +2,10 @@
 
 import asyncio
 import contextlib
+import gc
 import socket
 from collections.abc import AsyncIterator, Callable
+from typing import Any
 
 import pytest
 
@@ -363,3 +365,34 @@ async def test_the_table_stands_before_an_answerer(peers: tuple[Peer, Peer]) -> 
     peers[0].serve(guard("importer", echo))
     with pytest.raises(TrustError):
         await peers[1].call("ledger.append", {"name": "decision-ledger", "kind": "tick"})
+
+
+class Dying:
+    """A channel that takes lines and then cannot get rid of them."""
+
+    def __init__(self, inner: Channel) -> None:
+        self._inner = inner
+
+    async def drain(self) -> None:
+        raise PipeError("The pipe died.", reason="closed")
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+
+async def test_a_call_whose_pipe_died_is_heard_once_and_warns_nobody_else(
+    channels: tuple[Channel, Channel],
+) -> None:
+    warned: list[dict[str, Any]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, facts: warned.append(facts))
+    left, right = Peer(Dying(channels[0])), Peer(channels[1])
+    runs = [asyncio.create_task(side.run()) for side in (left, right)]
+    with pytest.raises(PipeError, match="The pipe died"):
+        await left.call("turn", {})
+    right.close()
+    async with asyncio.timeout(BOUND):
+        await asyncio.gather(*runs, return_exceptions=True)
+    del left, right, runs
+    gc.collect()
+    await asyncio.sleep(0)
+    assert warned == []

@@ -39,6 +39,13 @@ class _Call:
         self.on_part = on_part
         self.answer: asyncio.Future[Json] = asyncio.get_running_loop().create_future()
 
+    def let_go(self) -> None:
+        """Nobody waits for the answer any more: an error that comes in its place is heard by
+        whoever the pipe failed, and is no warning in a log.
+        """
+        if not self.answer.cancel() and not self.answer.cancelled():
+            self.answer.exception()
+
 
 class Peer:
     """The other process. One task runs `run`; others `call`; `serve` says who answers it.
@@ -115,6 +122,8 @@ class Peer:
                 with contextlib.suppress(PipeError):
                     self._write(encode({"cancel": number}))
             raise
+        finally:
+            call.let_go()
 
     # --- answering -------------------------------------------------------------------------
 
