@@ -17,6 +17,7 @@ from gnomon.daemon.change.holding import HeldWrites
 from gnomon.daemon.change.jobs import Jobs
 from gnomon.daemon.change.judging import JudgeDesk
 from gnomon.daemon.change.learning import LearningDesk
+from gnomon.daemon.change.refining import RefineDesk
 from gnomon.daemon.child.child_requests import ChildRequests
 from gnomon.daemon.child.residency import Residency
 from gnomon.daemon.child.resident_world import ResidentWorld
@@ -92,6 +93,7 @@ class Core:
     desk: FitnessDesk = field(init=False)
     changes: Changes = field(init=False)
     approving: Approving = field(init=False)
+    refine: RefineDesk = field(init=False)
     held_writes: HeldWrites = field(init=False)
     early: EarlyWatch = field(init=False)
     judge: JudgeDesk = field(init=False)

@@ -67,6 +67,7 @@ class Life:
             self._beat.cancel()
             await asyncio.gather(self._beat, return_exceptions=True)
         await core.residency.stop("the gateway ends")
+        await core.refine.stop()
         await core.background.drain()
         await core.book.end()
         clock = core.platform.clock
@@ -91,6 +92,8 @@ class Life:
             core.background.run(core.findings.look())
         if "heartbeat" in things and (core.desk.is_due() or core.judge.is_due()):
             core.background.run(core.refer())
+        if "heartbeat" in things and core.refine.is_due():
+            core.background.run(core.refine.beat())
         if "tick" in things:
             core.background.run(self.cycle.tick(core.platform.clock.wall()))
 

@@ -12,6 +12,7 @@ from gnomon.daemon.change.approval_rows import approval_rows
 from gnomon.daemon.change.change_rows import change_rows
 from gnomon.daemon.change.jobs import job_rows
 from gnomon.daemon.change.learning import learning_rows
+from gnomon.daemon.change.refining import refine_rows
 from gnomon.daemon.core import Core
 from gnomon.daemon.fitness.desk import fitness_rows
 from gnomon.daemon.health.inspection import inspection
@@ -98,6 +99,7 @@ def table(core: Core, acts: Acts) -> dict[str, Operation]:
         *approval_rows(core.approving),
         *learning_rows(core.learning),
         *job_rows(core.jobs),
+        *refine_rows(core.refine),
         *ledger_pages(core.stores),
         *looking,
     )

@@ -55,6 +55,7 @@ from gnomon.daemon.talk.history import History
 from gnomon.daemon.talk.recovery import recover
 from gnomon.daemon.talk.turns import Turns
 from gnomon.daemon.wire_approvals import hold, wire_approvals
+from gnomon.daemon.wire_refiner import wire_refiner
 from gnomon.gateway.stream import Stream
 from gnomon.home import Home
 from gnomon.scaffold.defaults import packaged_defaults
@@ -132,6 +133,7 @@ def wire(core: Core) -> None:
     _wire_resident(core)
     _wire_change(core)
     wire_approvals(core)
+    wire_refiner(core)
 
 
 def _wire_doors(core: Core) -> None:

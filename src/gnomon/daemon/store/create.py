@@ -150,6 +150,12 @@ def executive_manifest() -> Manifest:
     return msgspec.yaml.decode(packaged, type=Manifest)
 
 
+def refiner_manifest() -> Manifest:
+    """The packaged manifest of the refiner: its four tools are not the home's to widen."""
+    packaged = files("gnomon.data").joinpath("manifests", "refiner.yaml").read_bytes()
+    return msgspec.yaml.decode(packaged, type=Manifest)
+
+
 def is_simulated(home: Home) -> bool:
     found = _read_format(home)
     return found is not None and found.simulated

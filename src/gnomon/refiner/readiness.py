@@ -1,0 +1,151 @@
+"""May the refiner run at all? (page 3; seed 1, section 6.) Pure.
+
+It may only chase a number that means something: a week of it, neither near nothing nor near
+everything, of a machine that was mostly on, and that the operator has looked at and found to be
+what they see.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from gnomon.domain.policy import Autonomy
+from gnomon.domain.tiers import SCAFFOLD, may_apply
+
+DAYS = 7
+"""Of windows, by UTC date; the engagement is that of the last so many days."""
+LOW, HIGH = 0.2, 0.95
+"""Seed 1, phase 3: beyond these the surfaces are brought too often, or too seldom."""
+FAILURES_MOST = 2
+"""Page 6: two failures in a row, and it says why and stops."""
+OFF_MOST = 0.5
+"""Share of the surfaces that came while the machine was off."""
+
+NotReady = Literal[
+    "few-days",
+    "engagement-unknown",
+    "engagement-low",
+    "engagement-high",
+    "often-off",
+    "not-enabled",
+    "autonomy",
+    "failed-twice",
+    "no-model",
+    "remote-model",
+    "model-config",
+]
+ModelFault = Literal["no-model", "remote-model", "model-config"]
+
+
+@dataclass(frozen=True)
+class Reason:
+    """One thing that is missing: its code, a sentence, and what mends it."""
+
+    code: NotReady
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the operator's confirmation and the ledgers say. `engagement` is of the model's
+    surfaces of the last 7 days, null where fewer than the least sample were answered; `off`
+    of `surfaces` came to nothing because the machine was off.
+    """
+
+    days: int
+    engagement: float | None
+    surfaces: int
+    off: int
+    enabled: bool
+
+
+@dataclass(frozen=True)
+class Means:
+    """What it would run with. `failures` in a row are its own, not its model's; `fault` says why
+    there is no model for it, in a code and words.
+    """
+
+    autonomy: Autonomy
+    failures: int
+    fault: tuple[ModelFault, str] | None
+
+
+def not_ready(evidence: Evidence, means: Means, *, dev_mode: bool) -> tuple[Reason, ...]:
+    """All that is missing; empty: it may run. `dev_mode` waives the evidence and the operator's
+    confirmation, never what it is allowed to do.
+    """
+    found: list[Reason] = [] if dev_mode else [*_evidence(evidence), *_confirmed(evidence)]
+    if may_apply("T2", SCAFFOLD, means.autonomy) != "allow":
+        found.append(
+            Reason(
+                "autonomy",
+                f"improve.autonomy is {means.autonomy!r}; its instructions change at 'full' alone.",
+            )
+        )
+    if means.failures >= FAILURES_MOST:
+        found.append(
+            Reason(
+                "failed-twice",
+                f"Its last {means.failures} runs broke off; it rests until `gnomon refine enable`.",
+            )
+        )
+    if means.fault is not None:
+        found.append(Reason(*means.fault))
+    return tuple(found)
+
+
+def days_of(window_starts: Iterable[str]) -> int:
+    """On how many UTC dates windows began, as far as `DAYS`: the rest is not read."""
+    dates = set[str]()
+    for start in window_starts:
+        dates.add(start[:10])
+        if len(dates) == DAYS:
+            break
+    return len(dates)
+
+
+def _evidence(evidence: Evidence) -> list[Reason]:
+    found: list[Reason] = []
+    if evidence.days < DAYS:
+        found.append(Reason("few-days", f"It has been measured on {evidence.days} of {DAYS} days."))
+    rate = evidence.engagement
+    if rate is None:
+        found.append(
+            Reason("engagement-unknown", f"Too few items of the last {DAYS} days have settled.")
+        )
+    elif rate < LOW:
+        found.append(
+            Reason(
+                "engagement-low",
+                f"You used {rate:.0%} of the last {DAYS} days' items; below {LOW:.0%} it brings "
+                "too much, and that is to be mended first.",
+            )
+        )
+    elif rate > HIGH:
+        found.append(
+            Reason(
+                "engagement-high",
+                f"You used {rate:.0%} of the last {DAYS} days' items; above {HIGH:.0%} it brings "
+                "too little to learn from.",
+            )
+        )
+    if evidence.off > OFF_MOST * evidence.surfaces:
+        found.append(
+            Reason(
+                "often-off",
+                f"{evidence.off} of {evidence.surfaces} items came to nothing because it was off.",
+            )
+        )
+    return found
+
+
+def _confirmed(evidence: Evidence) -> list[Reason]:
+    if evidence.enabled:
+        return []
+    return [
+        Reason(
+            "not-enabled",
+            "You have not said that the number fits what you see: `gnomon fitness`, then "
+            "`gnomon refine enable`.",
+        )
+    ]
