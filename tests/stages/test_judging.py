@@ -9,7 +9,7 @@ import pytest
 import pytest_asyncio
 
 from gnomon.domain.errors import GnomonError, JailError, LedgerCorruptError, RecordError, TrustError
-from gnomon.domain.instants import Millis, iso
+from gnomon.domain.instants import iso
 from gnomon.domain.json_value import Fields, Json
 from gnomon.domain.ledgers import BODIES, Head, LedgerName
 from gnomon.domain.plain import fields
@@ -305,20 +305,12 @@ class Counting:
 
 
 async def aged(court: Court, hours: int, engagement: float | None) -> tuple[Judge, Counting, Any]:
-    """A test after so many hours of the parent, all in one batch."""
+    """A test after so many hours of the parent."""
     version = court.lab.scaffold.observe(court.now).version
-    start = court.now - hours * 3_600_000
-    windows = [
-        a_window(
-            iso(Millis(start + n * 3_600_000)),
-            0.4,
-            engagement,
-            version=version,
-            config=court.loaded.sha256,
-        )
-        for n in range(hours)
-    ]
-    for window in windows:
+    for _ in range(hours):
+        start = iso(court.now)
+        court.clock.advance(3600)
+        window = a_window(start, 0.4, engagement, version=version, config=court.loaded.sha256)
         await court.lab.stores.append("fitness-ledger", window, durable=False)
     court.clock.advance(1)
     await court.lab.changes.propose(a_change())
@@ -333,7 +325,7 @@ async def aged(court: Court, hours: int, engagement: float | None) -> tuple[Judg
 
 async def test_it_reads_no_further_back_than_the_baseline(court: Court) -> None:
     judge, counting, hearing = await aged(court, 3 * AT_ONCE, 0.5)
-    near = judge.windows(hearing.case, hearing.fitness)
+    near = judge.windows(hearing.case, hearing.fitness, hearing.now)
     assert counting.lines <= AT_ONCE
     whole = Windows(hearing.case)
     for line in court.lab.stores.files["fitness-ledger"].read():
@@ -343,13 +335,22 @@ async def test_it_reads_no_further_back_than_the_baseline(court: Court) -> None:
     assert len(list(near.after())) == 2
 
 
+async def test_it_reads_back_to_where_nothing_is_provisional_any_more(
+    court: Court, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gnomon.referee.judge_main.AT_ONCE", 16)
+    judge, counting, hearing = await aged(court, 200, 0.5)
+    judge.windows(hearing.case, hearing.fitness, hearing.now)
+    assert 72 <= counting.lines <= 72 + 2 * 16, "the 72 hours after which a surface has settled"
+
+
 async def test_where_there_is_no_baseline_it_stops_after_so_many_lines(
     court: Court, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("gnomon.referee.judge_main.AT_ONCE", 64)
     monkeypatch.setattr("gnomon.referee.judge_main.MOST_OLDER", 256)
     judge, counting, hearing = await aged(court, 600, None)
-    found = judge.windows(hearing.case, hearing.fitness)
+    found = judge.windows(hearing.case, hearing.fitness, hearing.now)
     assert 256 <= counting.lines <= 256 + 2 * 64
     assert len(list(found.after())) == 2
 
@@ -369,7 +370,7 @@ async def test_steps_backwards_that_do_not_join_are_refused(
 
     counting.read = another  # type: ignore[method-assign]
     with pytest.raises(LedgerCorruptError, match="does not follow"):
-        judge.windows(hearing.case, hearing.fitness)
+        judge.windows(hearing.case, hearing.fitness, hearing.now)
 
 
 async def test_what_an_amendment_says_later_is_what_counts(court: Court) -> None:

@@ -76,23 +76,27 @@ class Judge:
 
     def ruling(self, asked: Hearing) -> Ruling:
         """Raises LedgerCorruptError when the lines are not those that were acknowledged."""
-        windows = self.windows(asked.case, asked.fitness)
+        windows = self.windows(asked.case, asked.fitness, asked.now)
         head = AnchoredHead(seq=asked.fitness.seq, sha256=asked.fitness.sha256)
         given = (asked.case, asked.holds, windows, self._loaded, asked.now, head)
         found = judge(*given, asked.earlier)
         reasons = (found or weighed(*given)).reasons
         return Ruling(judgment=found, reasons=reasons)
 
-    def windows(self, case: Case, head: Head) -> Windows:
+    def windows(self, case: Case, head: Head, now: Millis) -> Windows:
         """The lines since the candidate came into force, and before them as far back as the
         baseline needs, at most `MOST_OLDER`. The cost goes with that range, not with the past.
 
         A window's first lines come in the order of the windows. So where those of the incumbent
-        that count have all been read, the candidate's have been too.
+        that count have all been read, the candidate's have been too. And where the lines reach
+        back to what every surface has settled since, no window before them is still provisional,
+        which would hold back the engagement of those after it.
         """
-        windows = Windows(case)
-        end, following, older = head.seq, head.sha256, 0
-        while end > 0 and older < MOST_OLDER and not has_baseline(windows, self._loaded.config):
+        windows, settled = Windows(case), self._settled(now)
+        end, following, older, reached = head.seq, head.sha256, 0, False
+        while end > 0 and older < MOST_OLDER:
+            if reached and has_baseline(windows, self._loaded.config):
+                break
             start = max(0, end - AT_ONCE)
             lines = list(self._span(start, end, head))
             if lines[-1].sha256 != following:
@@ -100,8 +104,15 @@ class Judge:
             for line in lines:
                 windows.take(line)
                 older += line.at < case.watched_at
-            end, following = start, lines[0].prev
+            end, following, reached = start, lines[0].prev, lines[0].at < settled
         return windows
+
+    def _settled(self, now: Millis) -> Millis:
+        """A line from before this is of a window whose last surface is past its horizon, and
+        whose last amendment has come.
+        """
+        config = self._loaded.config
+        return Millis(now - config.wall_ms - 2 * config.window_ms)
 
     def _span(self, after: int, upto: int, head: Head) -> Iterator[Line]:
         return islice(self._reader.read(after_seq=after, until=head), upto - after)
