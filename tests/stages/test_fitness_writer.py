@@ -531,6 +531,30 @@ async def test_a_clock_set_back_while_the_machine_was_off_makes_no_window_twice(
     assert starts == [hour(n) for n in range(5)]
 
 
+async def test_an_hour_lived_twice_is_no_new_window_though_the_year_is_wrong_by_then(
+    kernel: Kernel,
+) -> None:
+    """Found by a simulated life: hour 2 has its line, is entered again, and before it is over
+    the clock goes back by a year while the machine is off.
+    """
+    story = kernel.story
+    story.begin()
+    live(story, 2.4, reflecting=True)
+    story.step(-3600)
+    live(story, 0.65, reflecting=True)
+    await kernel.run()
+    live(story, 0.2, reflecting=True)
+    story.clock.step(-365 * 86_400)
+    for ledger in (story.decisions, story.engagement):
+        await ledger.begin_segment()
+    story.begin(cause="crash", gap_seconds=200)
+    live(story, 1.5, reflecting=True)
+    await kernel.run()
+    starts = [line["window_start"] for line in kernel.lines() if line["kind"] == "window"]
+    assert len(starts) == len(set(starts))
+    assert hour(2) in starts
+
+
 async def test_a_wrong_year_set_right_leaves_the_true_windows_measured(kernel: Kernel) -> None:
     story = kernel.story
     story.begin()

@@ -191,23 +191,35 @@ class FitnessWriting:
         """
         window_ms = self._loaded.config.window_ms
         lines = list(self._ledgers[ENGAGEMENT].read(after_seq=tail.engagement_before))
-        steps = [line.body for line in lines if isinstance(line.body, ClockStepped)]
-        reached = [now, *(parse_iso(step.wall_before) for step in steps)]
         # A clock that was set back while the machine was off is noted by nobody; but a life's
         # first line is dated by it.
         entered = [now, *(line.at for line in lines if line.seq > tail.engagement.seq)]
-        entered += (parse_iso(step.wall_after) for step in steps)
+        entered += (
+            parse_iso(line.body.wall_after) for line in lines if isinstance(line.body, ClockStepped)
+        )
         entered += self._first_not_measured(tail)
-        starts = [iso(window_start(at, window_ms)) for at in entered]
+        starts = (iso(window_start(at, window_ms)) for at in entered)
         if not any(map(tail.is_lived, starts)) and not tail.lives_again:
             return
-        since = min(*starts, tail.last_start or "")
-        upto = iso(window_start(max(reached), window_ms))
+        lived = await self._to_be_measured(tail)
         found = dict[str, Standing]()
         async for body in self._fitness():
-            if not isinstance(body, Gap) and since <= body.window_start <= upto:
+            if not isinstance(body, Gap) and body.window_start in lived:
                 found[body.window_start] = Standing(body=body, after=0)
         tail.standing = {**found, **tail.standing}
+
+    async def _to_be_measured(self, tail: FitnessTail) -> set[str]:
+        """The windows of the decision lines that none has used: those that are measured next."""
+        starts: set[str] = set()
+        lines = self._ledgers[DECISIONS].read(after_seq=tail.decision.seq)
+        try:
+            for number, line in enumerate(lines):
+                if number % YIELD_EVERY == 0:
+                    await asyncio.sleep(0)
+                starts.add(iso(window_start(line.at, self._loaded.config.window_ms)))
+        except LedgerCorruptError:
+            return starts  # the job says which windows that voids
+        return starts
 
     def _first_not_measured(self, tail: FitnessTail) -> list[Millis]:
         """When the next decision line was written, if there is one that can be read."""
