@@ -59,9 +59,10 @@ def silence_violations(story: Story, idle_minutes: int) -> Iterator[str]:
     for call in story.called:
         if call.purpose != "reflection":
             continue
-        last = story.near_at(call.start)
+        decided = story.awake_before(call.start)
+        last = story.near_at(decided)
         # The tick decided up to some seconds, or a broken-off try, before.
-        if last is None or call.start - last > (idle_minutes + 2) * MINUTE:
+        if last is None or decided - last > (idle_minutes + 2) * MINUTE:
             yield f"a reflection at {iso(call.start)} with nobody near"
 
 

@@ -6,11 +6,12 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 from typing import Literal
 
-from gnomon.domain.instants import Millis
+from gnomon.domain.instants import SECOND, Millis
 from gnomon.domain.records_referee import OutcomeKind
 from gnomon.simulate.edits import Edit
 
 PLAIN = Edit("")
+WAKING = Millis(5 * SECOND)
 Ended = Literal["orderly", "killed", "asleep", "paused"]
 
 
@@ -93,6 +94,16 @@ class Story:
         """The operator's last sign up to a moment. `signs` are in order."""
         index = bisect_right(self.signs, at)
         return self.signs[index - 1] if index else None
+
+    def awake_before(self, at: Millis) -> Millis:
+        """The moment itself; of the first seconds after a sleep, the moment when the machine
+        fell asleep: a tick that was decided by then goes on where it was.
+        """
+        slept = [span for span in self.spans if span.ended == "asleep" and span.end <= at]
+        woke = next((span.start for span in self.spans if slept and span.start > slept[-1].end), at)
+        if slept and at - woke <= WAKING:
+            return slept[-1].end
+        return at
 
     def count(self, fault: str) -> None:
         self.faults[fault] = self.faults.get(fault, 0) + 1
