@@ -2,7 +2,8 @@
 
 Operations: `attack {targets}` -> `{name: {open, detail}}`; `ask {op, args}` asks the gateway;
 `do {does}`: `bomb {most}` forks, `memory {bytes}` allocates, `shell {command}` runs a program
-where the role may, `hang` stops answering, `flood` sends parts for ever, `die` ends.
+where the role may, `home {targets, groups}` attacks a home, `hang` stops answering, `flood`
+sends parts for ever, `die` ends.
 """
 
 import ctypes
@@ -15,8 +16,9 @@ from collections.abc import Callable
 import msgspec
 
 from gnomon.domain.json_value import Fields, Json
-from gnomon.testing import hostile_files, hostile_kernel
+from gnomon.testing import hostile_files, hostile_home, hostile_kernel
 from gnomon.testing.hostile_files import Targets
+from gnomon.testing.hostile_home import HomeTargets
 from gnomon.trust.ipc import Peer
 
 
@@ -69,6 +71,13 @@ def attack(on: Targets, argument: Fields) -> Json:
     skipped = argument.get("skip")
     left_out = set(msgspec.convert(skipped, list[str])) if skipped else set[str]()
     return {name: attempt(run) for name, run in every.items() if name not in left_out}
+
+
+def attack_home(on: HomeTargets, groups: list[str]) -> Json:
+    """Every attack on a home, or those of some groups."""
+    every = hostile_home.attacks(on)
+    chosen = [name for name in every if not groups or name.partition("/")[0] in groups]
+    return {name: attempt(every[name]) for name in chosen}
 
 
 def attempt(run: Callable[[], object]) -> Json:
@@ -135,6 +144,10 @@ _OPERATIONS: dict[str, Callable[[Fields, Callable[[Json], None]], Json]] = {
     "bomb": lambda args, _: bomb(msgspec.convert(args["most"], int)),
     "memory": lambda args, _: memory(msgspec.convert(args["bytes"], int)),
     "shell": lambda args, _: shell(str(args["command"])),
+    "home": lambda args, _: attack_home(
+        msgspec.convert(args["targets"], HomeTargets),
+        msgspec.convert(args.get("groups", []), list[str]),
+    ),
     "hang": _hang,
     "flood": _flood,
     "die": _die,

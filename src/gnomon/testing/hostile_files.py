@@ -82,9 +82,9 @@ def attacks(on: Targets) -> dict[str, Callable[[], object]]:
         "chmod": lambda: os.chmod(secret, 0o640),  # noqa: PTH101
         "utime": lambda: os.utime(secret, (1, 1)),
         "set-attribute": lambda: os.setxattr(secret, "user.gnomon", b"x"),
-        "watch": lambda: _watch(outside),
-        "watch-by-fcntl": lambda: _watch_by_fcntl(outside),
-        "watch-granted": lambda: _watch_by_fcntl(on.read_only),
+        "watch": lambda: watch(outside),
+        "watch-by-fcntl": lambda: watch_by_fcntl(outside),
+        "watch-granted": lambda: watch_by_fcntl(on.read_only),
         "lease-granted": lambda: _lease(Path(__file__)),
         "flag-granted": lambda: _flag(on.read_only),
         "handle": lambda: _handle(secret),
@@ -96,7 +96,7 @@ def attacks(on: Targets) -> dict[str, Callable[[], object]]:
         "gateway-exists": lambda: os.stat(f"/proc/{on.gateway}"),  # noqa: PTH116
         "write-read-only": lambda: Path(on.read_only, "planted").write_text("x"),
         "write-package": lambda: Path(__file__).open("a", encoding="utf-8").close(),
-        "inherited-descriptor": lambda: _find_descriptor(on.secret_inode),
+        "inherited-descriptor": lambda: find_descriptor(on.secret_inode),
         "inherited-variable": lambda: os.environ["GNOMON_TEST_SECRET"],
         "kernel-setting": lambda: _open_close("/proc/sys/kernel/core_pattern", os.O_WRONLY),
     }
@@ -134,7 +134,8 @@ def _open_close(path: str, flags: int = os.O_RDONLY) -> None:
     os.close(os.open(path, flags))
 
 
-def _watch(folder: str) -> None:
+def watch(folder: str) -> None:
+    """Hear of what happens to a file or in a folder."""
     descriptor = checked(_libc.inotify_init1(0))
     try:
         checked(_libc.inotify_add_watch(descriptor, os.fsencode(folder), 0xFFF))
@@ -142,7 +143,8 @@ def _watch(folder: str) -> None:
         os.close(descriptor)
 
 
-def _watch_by_fcntl(folder: str) -> None:
+def watch_by_fcntl(folder: str) -> None:
+    """The older way to hear of it."""
     import fcntl
     import signal
 
@@ -180,7 +182,8 @@ def _handle(path: str) -> None:
     checked(_libc.name_to_handle_at(AT_FDCWD, os.fsencode(path), buffer, ctypes.byref(number), 0))
 
 
-def _find_descriptor(inode: int) -> None:
+def find_descriptor(inode: int) -> None:
+    """Whether we were left a descriptor of this file."""
     for descriptor in range(1024):
         try:
             if os.fstat(descriptor).st_ino == inode:
