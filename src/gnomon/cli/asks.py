@@ -54,6 +54,9 @@ CHANGES_SHOW = Ask("changes.show", views_change.ChangeShown)
 CHANGES_DIFF = Ask("changes.diff", views_change.ChangeDiff)
 CHANGES_REVERT = Ask("changes.revert", views.Done)
 
+JOBS_LIST = Ask("jobs.list", list[views_change.JobView])
+JOBS_RUN = Ask("jobs.run", views_change.JobDone)
+
 DOCTOR = Ask("trust.doctor", views.Diagnosis)
 VERIFY = Ask("trust.verify", views.Verification)
 JOURNAL = Ask("journal.tail", views.Journal)

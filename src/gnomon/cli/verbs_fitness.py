@@ -1,16 +1,13 @@
 """`fitness`: how useful it was, by the record that it cannot edit."""
 
-from collections.abc import Generator
-from contextlib import contextmanager
-from dataclasses import replace
 from typing import Annotated
 
 import msgspec
 import typer
 
 from gnomon.cli import asks
-from gnomon.cli.connection import Connection
-from gnomon.cli.options import AgentOption, HomeOption, Invocation, JsonOption, invocation
+from gnomon.cli.on_a_copy import opened
+from gnomon.cli.options import AgentOption, HomeOption, JsonOption, invocation
 from gnomon.cli.render_fitness import fitness_lines, retuned_lines
 from gnomon.cli.verbs_history import since_instant
 from gnomon.clock import SystemClock
@@ -57,7 +54,7 @@ def fitness(  # noqa: PLR0913, PLR0917 - its options
     asked = invocation(ctx, home, agent, as_json)
     if retune and (since or run_due or now):
         raise UsageError("--retune stands alone: it looks at the last 28 days.")
-    with _opened(asked, copy=copy) as connection:
+    with opened(asked, copy=copy) as connection:
         if retune:
             answers = connection.call(asks.FITNESS_RETUNE, {})
             asked.show(answers, retuned_lines(answers))
@@ -68,23 +65,3 @@ def fitness(  # noqa: PLR0913, PLR0917 - its options
         shown = connection.call(asks.FITNESS_SHOW, then | ({"since": start} if start else {}))
     found = msgspec.structs.replace(shown, written=written)
     asked.show(found, fitness_lines(found))
-
-
-@contextmanager
-def _opened(asked: Invocation, *, copy: bool) -> Generator[Connection]:
-    """The home, or a copy of it in this process, which no gateway has."""
-    from gnomon.cli.home_copy import copied
-
-    if not copy:
-        connection = asked.open()
-        try:
-            yield connection
-        finally:
-            connection.close()
-        return
-    with copied(asked.home) as home:
-        connection = replace(asked, home=home).open()
-        try:
-            yield connection
-        finally:
-            connection.close()
