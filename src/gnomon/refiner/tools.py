@@ -65,17 +65,26 @@ class WriteScaffold(Arguments, frozen=True):
     ]
     signal: Annotated[Signal, msgspec.Meta(description="What should move.")]
     direction: Annotated[Direction, msgspec.Meta(description="Which way.")]
-    find: Annotated[
-        str | None,
-        msgspec.Meta(max_length=MOST_CONTENT, description="The exact passage to replace."),
-    ] = None
-    replace: Annotated[
-        str | None, msgspec.Meta(max_length=MOST_CONTENT, description="What stands there instead.")
-    ] = None
-    content: Annotated[
-        str | None,
-        msgspec.Meta(max_length=MOST_CONTENT, description="The whole file, in place of find."),
-    ] = None
+    find: (
+        Annotated[
+            str,
+            msgspec.Meta(max_length=MOST_CONTENT, description="The exact passage to replace."),
+        ]
+        | None
+    ) = None
+    replace: (
+        Annotated[
+            str, msgspec.Meta(max_length=MOST_CONTENT, description="What stands there instead.")
+        ]
+        | None
+    ) = None
+    content: (
+        Annotated[
+            str,
+            msgspec.Meta(max_length=MOST_CONTENT, description="The whole file, in place of find."),
+        ]
+        | None
+    ) = None
 
 
 class ReadFitnessLedger(Arguments, frozen=True):
