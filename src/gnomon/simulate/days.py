@@ -172,7 +172,7 @@ class Days:
     async def _look(self) -> None:
         """At the inbox, and make up one's mind about what is new there."""
         await self._ask("presence.touch")
-        # await self._enable()
+        await self._enable()
         for item in await self._ask("inbox.list") or ():
             if item.open_until is None or item.surface_id in self._seen:
                 continue

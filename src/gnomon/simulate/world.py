@@ -25,6 +25,7 @@ from gnomon.domain.messages import ModelRequest
 from gnomon.domain.policy import Role
 from gnomon.domain.views import Simulated, Status
 from gnomon.home import Home
+from gnomon.referee.config import default_text
 from gnomon.simulate import faults, operators
 from gnomon.simulate.checks import Checks
 from gnomon.simulate.days import Days
@@ -100,7 +101,9 @@ class _World:
         ensure_home(self._home, agent, simulated=True)
         if plan.rules is not None:
             agent.kernel.mkdir(parents=True, exist_ok=True)
-            agent.fitness_config.write_text(json.dumps(plan.rules))
+            agent.fitness_config.write_text(
+                json.dumps({**json.loads(default_text()), **plan.rules})
+            )
         end = Millis(START + plan.days * DAY)
         days = Days(machine, self._story, self._checks, plan.operator, plan.seed, end)
         days.plan(*operators.plan(plan.operator, plan.seed, START, plan.days))
