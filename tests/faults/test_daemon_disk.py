@@ -143,16 +143,15 @@ def test_a_corrupt_line_is_named_everywhere_and_restoring_it_heals(house: House)
     assert code == 1
     assert error["code"] == "ledger-corrupt"
     assert error["facts"]["ledger"] == "engagement-ledger"
-    # A line that was changed shows where the next one cites it.
-    assert error["facts"]["line"] == 3
+    # The line that is not what was anchored, as `verify` names it.
+    assert error["facts"]["line"] == 2
     assert "engagement-ledger" in error["message"]
-    assert "prev is not the hash of line 2" in error["message"]
+    assert "another line stands in its place" in error["message"]
 
     found = house.json("verify", code=1)
     assert found["ok"] is False
     bad = {ledger["name"]: ledger["first_bad"] for ledger in found["ledgers"] if not ledger["ok"]}
     assert set(bad) == {"engagement-ledger"}
-    # `verify` reads every anchor, and one of them holds the hash of line 2 itself.
     assert bad["engagement-ledger"]["line"] == 2
 
     checks = {c["name"]: c for c in house.json("doctor", code=1)["checks"]}
@@ -232,18 +231,15 @@ def lived(house: House) -> House:
 def test_every_damaged_file_has_one_clear_outcome(lived: House):
     house = lived
     agent = house.agent
-    refused = [
-        agent.state / "gateway.json",  # a pause must not be forgotten
-        agent.state / "model-broker.json",  # nor what was spent, nor an open breaker
-        house.home.format_file,
-        agent.manifest,
-    ]
+    refused = [house.home.format_file, agent.manifest]
     for path in refused:
         outcome, said = damaged(house, path)
         assert outcome == "refused", path.name
         assert path.name in said, said
     derived = [
         agent.state / "tallies.json",  # from the ledgers
+        agent.state / "gateway.json",  # set aside: paused, since it may have been
+        agent.state / "model-broker.json",  # set aside: counted from the spend ledger
         house.home.heartbeat,  # says nothing usable: told as a first start
         house.home.lock,  # only tells people who holds it
     ]
@@ -256,6 +252,22 @@ def test_every_damaged_file_has_one_clear_outcome(lived: House):
             outcome, said = damaged(house, path)
             assert outcome == "started" or path.name in said, (path.name, said)
     assert house.up().status()["paused_until"] is not None
+
+
+def test_damaged_facts_are_kept_aside_and_it_starts_paused_with_the_day_counted_anew(
+    lived: House,
+):
+    counted = json.loads((lived.agent.state / "model-broker.json").read_bytes())["budget"]
+    for name in ("gateway.json", "model-broker.json"):
+        (lived.agent.state / name).write_bytes(b"{")
+    daemon = lived.up()
+    assert daemon.ready["paused_until"] == "you resume it"
+    budget = daemon.status()["budget"]
+    assert budget["tokens_spent_today"] == counted["tokens"] > 0
+    assert budget["duty_cycle_left_seconds"] == 0.0
+    for name in ("gateway.json", "model-broker.json"):
+        assert (lived.agent.state / f"{name}.damaged").read_bytes() == b"{"
+        assert f"{name} was damaged and moved to {name}.damaged." in lived.journal()
 
 
 def test_a_damaged_self_state_is_kept_aside_and_said(lived: House):

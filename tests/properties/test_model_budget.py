@@ -7,6 +7,7 @@ from gnomon.brokers import model_breaker, model_budget
 from gnomon.brokers.model_breaker import CAP_SECONDS, FAILURES_TO_OPEN, Breaker
 from gnomon.brokers.model_budget import Ask, BudgetState, Limits, Now, Used
 from gnomon.domain.instants import DAY, Millis
+from gnomon.domain.records import Spend
 
 START = Millis(1_780_000_000_000)
 BOOT = 500.0
@@ -157,3 +158,38 @@ def test_a_moved_boot_clock_changes_no_count(
         moved, limits, later
     )
     assert abs(difference) <= max((w.seconds for w in state.worked), default=0.0) + 1e-6
+
+
+def spent(**fields: object) -> Spend:
+    known: dict[str, object] = {
+        "role": "resident",
+        "purpose": "chat",
+        "agent": "main",
+        "model": "m",
+        "prompt": "",
+        "tokens_in": 10,
+        "tokens_out": 5,
+        "tokens_cached": None,
+        "seconds": 1.0,
+        "cost_usd": 0.25,
+        "joules": None,
+        "off_machine": True,
+    }
+    return Spend(**{**known, **fields})  # pyright: ignore[reportArgumentType]
+
+
+def test_lost_counters_are_counted_from_the_ledger_and_what_is_unknown_counts_as_used() -> None:
+    bounds = Limits(usd_per_day=1.0, tokens_per_day=1_000, max_duty_cycle=0.1)
+    state = model_budget.recounted([spent(), spent()], bounds, at(BOOT))
+    assert (state.usd, state.tokens, state.day) == (0.5, 30, START // DAY)
+    assert model_budget.duty_left(state, bounds, at(BOOT)) == 0.0
+    assert model_budget.duty_left(state, bounds, at(BOOT + 3_661)) == 360.0
+    here = spent(tokens_in=None, cost_usd=None, off_machine=False)
+    assert model_budget.recounted([here], bounds, at(BOOT)).tokens == 0
+    assert model_budget.recounted([here], bounds, at(BOOT)).usd == 0.0
+    there = model_budget.recounted([spent(tokens_out=None, cost_usd=None)], bounds, at(BOOT))
+    for ask in (
+        Ask(background=False, tokens=1, usd=0.0),
+        Ask(background=False, tokens=0, usd=0.01),
+    ):
+        assert model_budget.refusal(there, bounds, at(BOOT), ask) is not None

@@ -8,11 +8,13 @@ that a slow model stretches its own cadence and the machine stays cool.
 The hour is counted in boot time, which no clock step moves and which goes on in sleep.
 """
 
+from collections.abc import Iterable
 from typing import Literal
 
 import msgspec
 
 from gnomon.domain.instants import DAY, Millis
+from gnomon.domain.records import Spend
 
 HOUR_SECONDS = 3600.0
 BUCKET_SECONDS = 60.0
@@ -133,6 +135,26 @@ def settle(state: BudgetState, now: Now, used: Used) -> BudgetState:
         worked=_add(_within_hour(state, now), now, used),
         typical_seconds=_mean(state.typical_seconds, used.seconds),
         typical_tokens=_mean(state.typical_tokens, used.tokens),
+    )
+
+
+def recounted(spent: Iterable[Spend], limits: Limits, now: Now) -> BudgetState:
+    """The counters anew, from today's lines of the spend ledger, where the kept ones are lost.
+
+    What is not known counts as used: the hour's background share, and the whole day's bound for
+    a call that left this machine and whose price or tokens no line tells.
+    """
+    usd, tokens = 0.0, 0
+    for line in spent:
+        known = line.tokens_in is not None and line.tokens_out is not None
+        unpriced, untold = limits.usd_per_day, limits.tokens_per_day
+        dear = unpriced if line.off_machine else 0.0
+        usd += dear if line.cost_usd is None else line.cost_usd
+        if known or line.off_machine:
+            tokens += (line.tokens_in or 0) + (line.tokens_out or 0) if known else untold
+    share = Worked(until=now.boot + BUCKET_SECONDS, seconds=limits.duty_seconds, tokens=0, usd=0.0)
+    return BudgetState(
+        day=now.wall // DAY, usd=round(usd, 6), tokens=tokens, worked=(share,), since=now.boot
     )
 
 

@@ -31,6 +31,7 @@ from gnomon.daemon.inbox.surfaces import Surfaces
 from gnomon.daemon.models_in_force import ModelsInForce
 from gnomon.daemon.platform import ChildProcess, Platform
 from gnomon.daemon.presence import Presence, Sign, steady
+from gnomon.daemon.store.broker_state import FILE as BROKER_STATE
 from gnomon.daemon.store.memo import Memo, paused, resumed
 from gnomon.daemon.store.self_state import SelfStateFile
 from gnomon.daemon.store.stores import Stores
@@ -180,7 +181,7 @@ class Core:
     def record_spend(self, spend: Spend) -> None:
         self.services.note_spend(spend)
         self.background.run(self.stores.append("spend-ledger", spend, durable=False))
-        self.memo.save("model-broker.json", self.broker.snapshot(), durable=False)
+        self.memo.save(BROKER_STATE, self.broker.snapshot(), durable=False)
 
     def say_once(self, error: GnomonError) -> None:
         self.stores.journal(f"Background work holds back: {error}")

@@ -13,7 +13,7 @@ from gnomon import config as configuration
 from gnomon.brokers.folders import Folders, this_machine
 from gnomon.brokers.model import ModelBroker
 from gnomon.brokers.model_budget import Limits
-from gnomon.brokers.model_gate import BrokerState, Surroundings
+from gnomon.brokers.model_gate import Surroundings
 from gnomon.brokers.tool import ToolBroker
 from gnomon.brokers.tool_hosts import ToolHosts
 from gnomon.config import Config
@@ -40,6 +40,7 @@ from gnomon.daemon.inbox.surfaces import OpenGate, Surfaces
 from gnomon.daemon.models_in_force import ModelsInForce
 from gnomon.daemon.platform import Platform
 from gnomon.daemon.presence import Presence, steady
+from gnomon.daemon.store.broker_state import broker_state
 from gnomon.daemon.store.create import (
     ensure_fitness_config,
     ensure_home,
@@ -76,7 +77,7 @@ async def open_core(home: Home, agent_id: str, platform: Platform) -> AsyncGener
     stores = open_stores(home, agent, clock, platform.disk, platform.threads)
     async with AsyncExitStack() as stack:
         stack.push_async_callback(stores.close)
-        memo = Memo(agent.state, platform.disk)
+        memo = Memo(agent.state, platform.disk, stores.journal)
         platform = _with_recorded_starts(platform, config, memo)
         core = Core(
             home=home,
@@ -140,13 +141,14 @@ def _wire_doors(core: Core) -> None:
     """To models, tools, the past and the resident."""
     platform, config = core.platform, core.config
     core.models = ModelsInForce(core.home, config, platform)
+    limits = Limits(
+        usd_per_day=config.budget.usd_per_day,
+        tokens_per_day=config.budget.tokens_per_day,
+        max_duty_cycle=config.kernel.max_duty_cycle,
+    )
     core.broker = ModelBroker(
         clock=platform.clock,
-        limits=Limits(
-            usd_per_day=config.budget.usd_per_day,
-            tokens_per_day=config.budget.tokens_per_day,
-            max_duty_cycle=config.kernel.max_duty_cycle,
-        ),
+        limits=limits,
         in_force=core.models.in_force(),
         record=core.record_spend,
         permit=check_op,
@@ -155,7 +157,7 @@ def _wire_doors(core: Core) -> None:
             operator_present=lambda: core.is_near(NEAR_MINUTES),
             say=core.say_once,
         ),
-        state=core.memo.load("model-broker.json", BrokerState),
+        state=broker_state(core.memo, core.stores, limits),
     )
     core.history = History(core.agent, core.stores, platform)
     core.tools = ToolBroker(
