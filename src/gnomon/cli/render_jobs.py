@@ -9,13 +9,13 @@ from gnomon.domain.views_change import JobDone, JobView
 
 def job_lines(jobs: Sequence[JobView]) -> list[Line]:
     """One line a job: what it is for, whether it is due, when it last left something."""
-    head = ("job", "what it does", "due", "last")
+    head = ("job", "what it does", "last", "due")
     rows = (
         (
             job.name,
             job.summary,
-            "now" if job.due else one_line(job.why_not or "no"),
             "never" if job.last_at is None else moment(job.last_at),
+            "now" if job.due else one_line(job.why_not or "no"),
         )
         for job in jobs
     )
