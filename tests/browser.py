@@ -23,6 +23,44 @@ DESK: ViewportSize = {"width": 1280, "height": 900}
 BOUND_MS = 10_000
 Scheme = Literal["light", "dark"]
 
+TOO_WIDE = """() => [...document.querySelectorAll("body *")]
+    .filter(each => each.getBoundingClientRect().right > innerWidth + 1
+        && !each.closest(".scroll, .messages, pre, .sr, .skip"))
+    .map(each => each.outerHTML.slice(0, 90))"""
+"""What stands beyond the right edge, but for what scrolls by itself."""
+CONTRAST = """() => {
+    const light = (rgb) => {
+        const [r, g, b] = rgb.map(v => v / 255)
+            .map(v => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
+    const parse = (text) => (text.match(/[\\d.]+/g) ?? []).map(Number);
+    const behind = (node) => {
+        for (let each = node; each; each = each.parentElement) {
+            const colour = parse(getComputedStyle(each).backgroundColor);
+            if (colour.length === 3 || colour[3] === 1) return colour.slice(0, 3);
+        }
+        return [255, 255, 255];
+    };
+    return [...document.querySelectorAll("body *")]
+        .filter(node => node.checkVisibility()
+            && [...node.childNodes].some(each => each.nodeType === 3 && each.data.trim()))
+        .map(node => {
+            const [a, b] = [light(parse(getComputedStyle(node).color).slice(0, 3)),
+                light(behind(node))];
+            const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+            return [ratio, node.className, node.textContent.trim().slice(0, 40)];
+        })
+        .filter(([ratio]) => ratio < 4.5);
+}"""
+"""Texts below WCAG AA: 4.5 to 1 between them and what is behind."""
+NAMELESS = """() => [...document.querySelectorAll("button, input, textarea, a, summary, svg")]
+    .filter(each => each.checkVisibility() && !each.ariaHidden)
+    .filter(each => !(each.ariaLabel || each.textContent.trim()
+        || each.labels?.[0]?.textContent.trim()))
+    .map(each => each.outerHTML)"""
+"""Fields and buttons without a name."""
+
 
 @dataclass
 class Visit:

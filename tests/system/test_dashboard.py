@@ -15,7 +15,7 @@ from gnomon.gateway.operation import Operation
 from gnomon.testing.facts import QUOTE, a_status, damaged
 from gnomon.testing.operations import PretendedHouse
 from gnomon.testing.referee import some_items
-from tests.browser import Visit, a_browser, a_visit
+from tests.browser import CONTRAST, NAMELESS, TOO_WIDE, Visit, a_browser, a_visit
 
 pytestmark = [
     pytest.mark.browser,
@@ -384,12 +384,6 @@ async def test_no_page_is_wider_than_a_phone(visit: Visit):
             assert await visit.page.evaluate(TOO_WIDE) == [], (path, width)
 
 
-TOO_WIDE = """[...document.querySelectorAll("body *")]
-    .filter(each => each.getBoundingClientRect().right > innerWidth + 1
-        && !each.closest(".scroll, .messages, pre, .sr, .skip"))
-    .map(each => each.outerHTML.slice(0, 90))"""
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 async def test_text_can_be_read_by_day_and_by_night(browser: Browser, scheme):
     """WCAG AA: 4.5 to 1 between every text and what is behind it."""
@@ -399,33 +393,6 @@ async def test_text_can_be_read_by_day_and_by_night(browser: Browser, scheme):
             await visit.go(path)
             await visit.page.wait_for_selector("[data-late]", state="detached")
             assert await visit.page.evaluate(CONTRAST) == []
-
-
-CONTRAST = """() => {
-    const light = (rgb) => {
-        const [r, g, b] = rgb.map(v => v / 255)
-            .map(v => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
-        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-    };
-    const parse = (text) => (text.match(/[\\d.]+/g) ?? []).map(Number);
-    const behind = (node) => {
-        for (let each = node; each; each = each.parentElement) {
-            const colour = parse(getComputedStyle(each).backgroundColor);
-            if (colour.length === 3 || colour[3] === 1) return colour.slice(0, 3);
-        }
-        return [255, 255, 255];
-    };
-    return [...document.querySelectorAll("body *")]
-        .filter(node => node.checkVisibility()
-            && [...node.childNodes].some(each => each.nodeType === 3 && each.data.trim()))
-        .map(node => {
-            const [a, b] = [light(parse(getComputedStyle(node).color).slice(0, 3)),
-                light(behind(node))];
-            const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-            return [ratio, node.className, node.textContent.trim().slice(0, 40)];
-        })
-        .filter(([ratio]) => ratio < 4.5);
-}"""
 
 
 async def test_everything_is_reached_by_keyboard(visit: Visit):
@@ -452,11 +419,5 @@ async def test_everything_is_reached_by_keyboard(visit: Visit):
 
 async def test_every_field_and_button_has_a_name(visit: Visit):
     await visit.page.click("text=Choose")
-    nameless = await visit.page.evaluate(
-        """[...document.querySelectorAll("button, input, textarea, a, summary, svg")]
-            .filter(each => each.checkVisibility() && !each.ariaHidden)
-            .filter(each => !(each.ariaLabel || each.textContent.trim()
-                || each.labels?.[0]?.textContent.trim()))
-            .map(each => each.outerHTML)"""
-    )
+    nameless = await visit.page.evaluate(NAMELESS)
     assert nameless == []

@@ -56,3 +56,8 @@ def test_a_gauge_shows_the_range_and_the_value_within():
 
 def test_a_chart_has_no_style_of_its_own():
     assert "style" not in sparkline([0.1, 0.2], "x", MARKS) + gauge(0, 1, 0.5, "x")
+
+
+def test_a_gauge_without_a_label_is_hidden_from_whoever_cannot_see_it():
+    assert 'aria-hidden="true"' in gauge(0, 0.2, 0.2, "")
+    assert "aria-hidden" not in gauge(0, 0.2, 0.2, "One fifth")

@@ -34,10 +34,10 @@ from gnomon.gateway.operation import Authority as Scope
 from gnomon.gateway.operation import Nothing, Operation, Progress
 from gnomon.gateway.stream import Stream
 from gnomon.gateway.wiring import Wiring
-from gnomon.testing.approvals import PretendedApprovals
 from gnomon.testing.changes import PretendedChanges
 from gnomon.testing.clock import FakeClock
 from gnomon.testing.facts import QUOTE, a_diagnosis, a_report, a_status, an_import_row
+from gnomon.testing.held_cards import PretendedApprovals
 from gnomon.testing.referee import PretendedInbox
 
 OPERATOR_TOKEN = "operator-token-of-a-test"  # noqa: S105 - opens nothing but a test

@@ -17,6 +17,8 @@ SCALE = 28.0
 """Width of the numbers beside the scale."""
 GRID = (0.0, 0.5, 1.0)
 
+HIDDEN = Markup('aria-hidden="true"')
+
 Values = Sequence[float | None]
 
 
@@ -45,14 +47,17 @@ def sparkline(values: Values, label: str, marks: Sequence[str]) -> Markup:
 
 
 def gauge(low: float, high: float, value: float, label: str) -> Markup:
-    """A value of 0 to 1 on its scale, within the range where it may truly lie."""
+    """A value of 0 to 1 on its scale, within the range where it may truly lie. Without a label
+    it only illustrates what stands beside it.
+    """
+    name = Markup('role="img" aria-label="{}"').format(label) if label else HIDDEN
     return Markup(
-        '<svg class="gauge" viewBox="0 0 320 16" role="img" preserveAspectRatio="none" '
-        'aria-label="{label}"><rect class="scale" x="0" y="6" width="320" height="4" rx="2"/>'
+        '<svg class="gauge" viewBox="0 0 320 16" preserveAspectRatio="none" {name}>'
+        '<rect class="scale" x="0" y="6" width="320" height="4" rx="2"/>'
         '<rect class="range" x="{x:.1f}" y="5" width="{width:.1f}" height="6" rx="3"/>'
         '<rect class="value" x="{at:.1f}" y="1" width="3" height="14" rx="1.5"/></svg>'
     ).format(
-        label=label,
+        name=name,
         x=WIDTH * low,
         width=max(2.0, WIDTH * (high - low)),
         at=min(WIDTH - 3, max(0.0, WIDTH * value - 1.5)),

@@ -1,12 +1,14 @@
 """The template engine as pages use it: everything that is not ours is escaped and cleaned."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from gnomon.domain.instants import Millis
+from gnomon.domain.views import Status
 from gnomon.domain.views_change import ApprovalView
 from gnomon.gateway.dashboard import change_words, chart, fitness_words, wording
 from gnomon.gateway.dashboard.diff_rows import diff_rows
@@ -122,11 +124,14 @@ def _named(labels: Labels) -> Mapping[str, Callable[..., str]]:
         ]
         return labels("approval.untrusted", names=", ".join(names))
 
+    def doing(status: Status) -> str:
+        return word("doing", status.doing or "nothing")
+
     return {
-        "source_name": lambda source: word("source", source),
-        "skip_reason": lambda reason: word("skip", reason),
-        "doing": lambda status: word("doing", status.doing or "nothing"),
-        "judged": lambda reason: word("judged", reason),
+        "source_name": partial(word, "source"),
+        "skip_reason": partial(word, "skip"),
+        "doing": doing,
+        "judged": partial(word, "judged"),
         "based_on": based_on,
     }
 

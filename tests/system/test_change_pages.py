@@ -1,0 +1,234 @@
+"""Pages of self-change in a real browser: is it learning, what changed, what waits for a word."""
+
+from collections.abc import AsyncIterator
+
+import msgspec
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser
+
+from gnomon.domain.records_change import VerdictOutcome
+from gnomon.testing.changes import a_health, some_changes
+from gnomon.testing.held_cards import an_approval, some_approvals
+from gnomon.testing.operations import PretendedHouse
+from tests.browser import CONTRAST, NAMELESS, TOO_WIDE, Visit, a_browser, a_visit
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.system,
+    pytest.mark.timeout(60),
+    pytest.mark.asyncio(loop_scope="module"),
+]
+UNDONE: tuple[VerdictOutcome, ...] = ("rolled_back",) * 5
+PATHS = ("/fitness", "/changes", "/change?id=ch-8", "/approvals", "/approval?id=ap-1", "/learning")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def browser() -> AsyncIterator[Browser]:
+    async with a_browser() as opened:
+        yield opened
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def visit(browser: Browser) -> AsyncIterator[Visit]:
+    """Someone whose Gnomon has changed itself for two weeks."""
+    house = PretendedHouse()
+    house.gnomon.changes.fill()
+    house.gnomon.approvals.held = some_approvals()
+    async with a_visit(browser, house) as opened:
+        yield opened
+        assert opened.complaints == []
+        assert opened.strangers == []
+
+
+# --- is it learning? -----------------------------------------------------------------------------
+
+
+async def test_the_light_answers_first_and_follows_what_happens(visit: Visit):
+    changes = visit.house.gnomon.changes
+    await visit.go("/fitness")
+    assert await visit.text("#fitness .health b") == (
+        "Improving: at least 1 of the last 3 changes kept, and the week is up."
+    )
+    assert "no more than chance" in await visit.text("#fitness .page-head")
+    assert (
+        "How far to trust this: simulated at 6 items an hour, this rule keeps 1 in 3 edits that "
+        "change nothing and 1 in 8 that harm. You get about 5 a day. How we know"
+    ) in await visit.text("#fitness .honest")
+    for health, light, sentence in (
+        (a_health(*UNDONE), "red", "Not improving: last 5 changes undone."),
+        (a_health("kept", "kept", "kept", week=0.4), "red", "Worse than last week."),
+        (a_health(shrinking=True), "red", "Its instructions keep shrinking"),
+        (a_health("rolled_back", "kept", "kept", week=0.55), "yellow", "No clear change."),
+        (a_health("kept"), "grey", "Too early to say: 1 of 3 verdicts."),
+    ):
+        changes.health = health
+        visit.house.stream.publish("changes", {})
+        await visit.sees_text(f"#fitness .light-{light} b", sentence)
+
+
+async def test_the_panel_tells_each_outcome_in_words_and_refusals_apart(visit: Visit):
+    await visit.go("/fitness")
+    outcomes = await visit.page.locator("#refinements .changes .pill").all_inner_texts()
+    assert outcomes == [
+        "Being tested",
+        "Kept",
+        "Undone (not better)",
+        "Kept (usefulness unknown)",
+        "Undone (not enough evidence)",
+        "Stopped (you edited it)",
+        "Undone (not better)",
+    ]
+    row = await visit.text("#refinements .changes tbody tr >> nth=1")
+    assert "Say what you noticed in at most two sentences." in row
+    assert "+8" in row
+    assert "\N{MINUS SIGN}0.06" in row
+    await visit.page.click("#refinements .fold summary")
+    assert "It carries a number that the text before it did not: 0.8." in (
+        await visit.text("#refinements .refusals")
+    )
+    assert await visit.page.locator("#refinements .diff del mark").all_inner_texts() == [
+        "three",
+        "Be helpful and mention everything of interest",
+    ]
+
+
+async def test_any_two_texts_of_its_instructions_are_compared(visit: Visit):
+    await visit.go("/fitness")
+    await visit.sees_text("#history .diff ins", "If nothing is new")
+    await visit.page.check("#history [name=from] >> nth=2")
+    await visit.page.check("#history [name=to] >> nth=1")
+    await visit.page.press("#history [name=to] >> nth=1", "Enter")
+    await visit.sees_text("#history .diff del mark", "five")
+    await visit.sees_text("#history .diff ins mark", "three")
+    await visit.page.click("#history >> text=executive-prompt.md")
+    await visit.sees_text("#history", "This file reads as it did at the beginning.")
+
+
+async def test_how_it_is_known_is_read_without_a_network(visit: Visit):
+    await visit.go("/fitness")
+    await visit.page.click("text=How we know")
+    await visit.sees("#learning h2")
+    await visit.page.click("text=Back to Fitness")
+    await visit.sees("#fitness .health")
+
+
+# --- changes -------------------------------------------------------------------------------------
+
+
+async def test_one_that_changed_nothing_says_so(browser: Browser):
+    async with a_visit(browser, path="/changes") as visit:
+        assert "It has changed nothing about itself." in await visit.text("#changes")
+        await visit.go("/approvals")
+        assert await visit.text("#approvals .lead") == (
+            "Nothing waits. Gnomon asks here before it writes a skill, runs code that it wrote, "
+            "or acts outside its folders."
+        )
+
+
+async def test_a_change_shows_its_life_and_each_step_its_line(visit: Visit):
+    await visit.go("/changes")
+    await visit.page.click("text=Say what you noticed in at most two sentences.")
+    await visit.sees_text("h1", "A change to inner-loop-prompt.md")
+    shown = await visit.text("#change")
+    assert "It said that you would use more of what it brings. That came true." in shown
+    assert "55%" in shown
+    assert "63%" in shown
+    steps = await visit.page.locator(".life b").all_inner_texts()
+    assert steps == ["Proposed", "Put in force", "The test began", "Verdict: keep it", "Kept"]
+    await visit.page.click(".life a >> nth=3")
+    await visit.sees_text("h1", "judgment-ledger")
+    assert visit.page.url.endswith("after=6&limit=1")
+
+
+async def test_undoing_is_two_presses_and_is_shown(visit: Visit):
+    await visit.go("/change?id=ch-8")
+    await visit.page.click("text=Undo this change")
+    await visit.sees_text("#change", "gets back exactly the text that it had before this change.")
+    await visit.page.click("text=Put the old text back")
+    await visit.sees_text("#change .pill", "Undone (by you)")
+    assert visit.house.gnomon.changes.undone == ["ch-8"]
+    assert not await visit.page.is_visible("text=Undo this change")
+
+
+# --- approvals -----------------------------------------------------------------------------------
+
+
+async def test_what_it_wants_is_read_whole_before_a_word_is_given(visit: Visit):
+    await visit.go("/approvals")
+    card = await visit.text('[data-item="ap-3"]')
+    for line in (
+        "Wants to write skill 'release' (6 lines).",
+        "Why: you did these steps 4 times.",
+        "Based on: Codex sessions (untrusted)",
+        "If you approve: exactly this text; undo any time.",
+        "If you do nothing: expires in 6 days.",
+        "1. Run the tests with `pnpm test`.",
+    ):
+        assert line in card
+    await visit.page.focus('[data-item="ap-3"]')
+    await visit.page.keyboard.press("a")
+    await visit.sees_text("#approvals .earlier", "write skill 'release'")
+    assert visit.house.gnomon.approvals.acts == [("approvals.approve", "ap-3")]
+
+
+async def test_a_stale_one_says_what_changed_and_is_asked_anew(visit: Visit):
+    await visit.go("/approvals")
+    stale = '[data-item="ap-2"]'
+    assert "The file changed since. Nothing was written." in await visit.text(stale)
+    assert "Approve" not in await visit.text(stale)
+    await visit.page.click(f"{stale} >> text=What changed")
+    await visit.sees_text(stale, "its text is another")
+    await visit.page.click(f"{stale} >> text=Redo on the new version")
+    await visit.sees_text('[data-item="ap-9"]', "Approve this text")
+    await visit.page.click('[data-item="ap-9"] >> text=Reject')
+    await visit.page.wait_for_selector('[data-item="ap-9"]', state="detached")
+    assert [act for act, _ in visit.house.gnomon.approvals.acts] == [
+        "approvals.redo",
+        "approvals.reject",
+    ]
+
+
+async def test_what_was_done_can_be_undone_from_its_own_page(visit: Visit):
+    await visit.go("/approvals")
+    await visit.page.click("#approvals .earlier a")
+    await visit.sees_text("#approval", "Decided by you, on the dashboard,")
+    await visit.page.click("#approval >> text=Undo")
+    await visit.sees_text("#approval .pill", "Undone")
+
+
+async def test_the_first_page_says_that_something_waits(visit: Visit):
+    await visit.sees_text("#held", "2 things wait for your word.")
+    held = visit.house.gnomon.approvals
+    held.held = [an_approval("ap-3", text="<b>bold</b> <script>alert(1)</script>")]
+    visit.house.stream.publish("approvals", {})
+    await visit.sees_text("#held", "1 thing waits for your word.")
+    await visit.page.click("#held a")
+    await visit.sees_text(".exact-text", "<script>alert(1)</script>")
+
+
+# --- everywhere ----------------------------------------------------------------------------------
+
+
+async def test_development_mode_is_on_every_page_and_stays(browser: Browser):
+    async with a_visit(browser, PretendedHouse(dev_mode=True)) as visit:
+        for path in ("/", "/fitness"):
+            await visit.go(path)
+            banner = await visit.text(".dev-mode")
+            assert banner.startswith("Development mode: a change is judged on 2 hours a side")
+            assert await visit.page.locator(".dev-mode :is(button, a)").count() == 0
+
+
+async def test_the_pages_are_narrow_legible_and_named(visit: Visit):
+    gnomon = visit.house.gnomon
+    long = msgspec.structs.replace(some_changes()[1], summary="+1 -0: + " + "word" * 40)
+    gnomon.changes.changes = [long, *some_changes()]
+    for path in PATHS:
+        await visit.go(path)
+        await visit.page.set_viewport_size({"width": 320, "height": 800})
+        assert await visit.page.evaluate(TOO_WIDE) == [], path
+        assert await visit.page.evaluate(NAMELESS) == [], path
+        await visit.page.set_viewport_size({"width": 1280, "height": 900})
+        for scheme in ("light", "dark"):
+            await visit.page.emulate_media(color_scheme=scheme)
+            assert await visit.page.evaluate(CONTRAST) == [], (path, scheme)

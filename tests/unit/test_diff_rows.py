@@ -1,0 +1,87 @@
+"""A difference as a page shows it: the words that differ are marked, and nothing is lost."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gnomon.change.diff import unified
+from gnomon.gateway.dashboard.diff_rows import LONGEST, DiffRow, Piece, diff_rows
+
+
+def text(row: DiffRow) -> str:
+    return "".join(piece.text for piece in row.pieces)
+
+
+def marked(row: DiffRow) -> list[str]:
+    return [piece.text for piece in row.pieces if piece.differs]
+
+
+def test_the_words_that_differ_are_marked_on_both_sides():
+    old = "Head.\nSay at most three sentences of what you saw.\n"
+    new = "Head.\nSay at most two sentences of what you saw.\n"
+    same, removed, added = diff_rows(unified(old, new, "p.md"))
+    assert (same.kind, removed.kind, added.kind) == ("same", "removed", "added")
+    assert marked(removed) == ["three"]
+    assert marked(added) == ["two"]
+    assert text(removed) == "Say at most three sentences of what you saw."
+
+
+def test_small_words_between_two_that_differ_are_marked_with_them():
+    old, new = "Keep the old and tired phrase here.\n", "Keep the new and fresh phrase here.\n"
+    [removed, added] = diff_rows(unified(old, new, "p.md"))
+    assert marked(removed) == ["old and tired"]
+    assert marked(added) == ["new and fresh"]
+
+
+def test_lines_that_have_nothing_in_common_are_not_compared():
+    removed, added = diff_rows(unified("Alpha beta gamma.\n", "Nothing like it!\n", "p.md"))
+    assert removed.pieces == (Piece("Alpha beta gamma."),)
+    assert added.pieces == (Piece("Nothing like it!"),)
+
+
+def test_a_very_long_line_is_shown_and_not_compared():
+    long = "word " * (LONGEST + 1)
+    removed, added = diff_rows(unified(f"{long}a\n", f"{long}b\n", "p.md"))
+    assert marked(removed) == marked(added) == []
+
+
+def test_lines_that_only_came_or_went_stand_alone():
+    rows = diff_rows(unified("a\nb\n", "a\nb\nnew\n\n", "p.md"))
+    assert [(row.kind, text(row)) for row in rows if row.kind == "added"] == [
+        ("added", "new"),
+        ("added", ""),
+    ]
+    rows = diff_rows(unified("a\nb\nlast\n", "a\nb\n", "p.md"))
+    assert [(row.kind, text(row)) for row in rows][-1] == ("removed", "last")
+
+
+def test_what_is_left_out_between_is_one_row():
+    middle = "same\n" * 20
+    rows = diff_rows(unified(f"a\n{middle}b\n", f"A\n{middle}B\n", "p.md"))
+    assert [row.kind for row in rows].count("skip") == 1
+
+
+def test_lines_that_look_like_a_head_are_lines():
+    rows = diff_rows(unified("x\n-- a\n++ b\n", "x\n", "p.md"))
+    assert [text(row) for row in rows if row.kind == "removed"] == ["-- a", "++ b"]
+
+
+def test_nothing_makes_no_rows():
+    assert diff_rows("") == []
+    assert diff_rows("@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+b\n") == [
+        DiffRow("removed", (Piece("a"),)),
+        DiffRow("added", (Piece("b"),)),
+    ]
+
+
+LINES = st.lists(st.text(st.sampled_from("ab -+@.\\é"), max_size=12), max_size=8)
+
+
+@given(LINES, LINES)
+def test_the_rows_hold_every_line_of_both_sides_that_the_diff_has(old: list[str], new: list[str]):
+    before, after = "".join(f"{each}\n" for each in old), "".join(f"{each}\n" for each in new)
+    diff = unified(before, after, "p.md")
+    body = diff.split("\n")[2:]
+    rows = diff_rows(diff)
+    for kind, mark in (("removed", "-"), ("added", "+"), ("same", " ")):
+        wanted = [line[1:] for line in body if line[:1] == mark]
+        assert [text(row) for row in rows if row.kind == kind] == wanted
