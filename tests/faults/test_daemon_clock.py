@@ -16,11 +16,13 @@ from gnomon.daemon.life import Life
 from gnomon.daemon.wire import open_core
 from gnomon.domain.errors import ModelTimeoutError
 from gnomon.domain.instants import DAY, HOUR, SECOND, parse_iso
+from gnomon.domain.messages import ModelReply, ModelRequest
 from gnomon.home import Home
 from gnomon.ledger.verify import verify
+from gnomon.resident.reflection import ReflectionOutput
 from gnomon.simulate.virtual_time import VirtualClock, VirtualTimeLoop
 from gnomon.testing.clock import SequenceIds
-from tests.daemon_world import Machine, failing
+from tests.daemon_world import Answer, Machine, failing
 
 START = parse_iso("2026-03-02T06:00:00Z")
 TICK = 120
@@ -194,7 +196,38 @@ def test_a_turn_in_a_session_goes_on_after_the_clock_went_back_a_year(world: Wor
     world.holds()
 
 
-def test_in_a_week_with_nobody_there_a_failing_model_is_left_alone(world: World):
+REFLECTION = ReflectionOutput(
+    focus="the week",
+    desired_action="rest",
+    summary="Nothing stirs.",
+    concerns=(),
+    interests=(),
+    open_questions=(),
+    candidate_items=(),
+    active_item=None,
+)
+
+
+async def reflects(_: ModelRequest) -> ModelReply:
+    content = msgspec.json.encode(REFLECTION).decode()
+    return ModelReply(content=content, finish="stop", model="scripted")
+
+
+async def nonsense(_: ModelRequest) -> ModelReply:
+    return ModelReply(content="no JSON", finish="stop", model="scripted")
+
+
+@pytest.mark.parametrize(
+    ("broken", "calls", "reason", "days"),
+    [
+        (failing(ModelTimeoutError("It does not answer.", seconds=1.0)), 3, "model-error", 7),
+        (nonsense, 6, "invalid-output", 1),  # each reflection asks once more
+    ],
+    ids=["dead", "nonsense"],
+)
+def test_in_a_week_with_nobody_there_a_failing_model_is_left_alone(
+    world: World, broken: Answer, calls: int, reason: str, days: int
+):
     """Three failures open the breaker; with nobody near there is no trial, however long."""
     asked: list[int] = []
 
@@ -202,13 +235,14 @@ def test_in_a_week_with_nobody_there_a_failing_model_is_left_alone(world: World)
         del clock
         machine = world.machine
         assert machine is not None
+        machine.model.answer = reflects
         await asyncio.sleep(HOUR // SECOND)  # the model works, and the operator leaves
         asked.append(machine.model.calls)
-        machine.model.answer = failing(ModelTimeoutError("It does not answer.", seconds=1.0))
+        machine.model.answer = broken
         await asyncio.sleep(2 * HOUR // SECOND)
         asked.append(machine.model.calls)
         assert core.broker.budget_view().breaker_open_until is not None
-        await asyncio.sleep(7 * DAY // SECOND + 10)
+        await asyncio.sleep(days * DAY // SECOND + 10)
         asked.append(machine.model.calls)
         assert core.broker.budget_view().breaker_open_until is not None
 
@@ -217,11 +251,12 @@ def test_in_a_week_with_nobody_there_a_failing_model_is_left_alone(world: World)
     world.live(week)
     world.holds()
     assert asked[0] > 0
-    assert asked[1] == asked[0] + 3, "three failures open the breaker"
+    assert asked[1] == asked[0] + calls, "three failures open the breaker"
     assert asked[2] == asked[1], "and no call is made in the week after"
     [ticks] = world.ticks()
-    assert len(ticks) == (3 * HOUR + 7 * DAY) // (600 * SECOND)
+    assert len(ticks) == (3 * HOUR + days * DAY) // (600 * SECOND)
     lines = [x for segment in world.segments(world.agent.decision_ledger) for x in segment]
     reasons = [x["skip_reason"] for x in lines if x["kind"] == "tick"]
-    assert set(reasons[-1000:]) == {"model-error"}
+    assert set(reasons[-100:]) == {"model-error"}
+    assert reason in reasons
     assert world.agent.journal.read_text().count("holds back") == 1

@@ -11,6 +11,7 @@ from gnomon.brokers.model_in_force import NO_MODEL, InForce, Prices
 from gnomon.domain.errors import (
     BreakerOpenError,
     BudgetError,
+    InvalidOutputError,
     ModelAuthError,
     ModelError,
     ModelRateLimitError,
@@ -307,6 +308,47 @@ async def test_a_trial_is_made_when_the_wait_is_over_and_an_operator_is_near() -
     await reflect(broker)
     await reflect(broker)
     assert len(world.said) == 1
+
+
+async def test_replies_that_fit_no_schema_hold_the_background_back_and_not_the_operator() -> None:
+    world = World(ScriptedModel(then="no JSON"), present=False)
+    broker = world.broker()
+    for _ in range(3):
+        await reflect(broker)
+        broker.judged(fits=False)
+    await fail(broker, BreakerOpenError)
+    assert broker.skip_reason() == "model-error"
+    assert broker.budget_view().breaker_open_until is not None
+    assert [type(said) for said in world.said] == [InvalidOutputError]
+    await chat(broker)
+    world.clock.advance(3600 * 24 * 7)
+    await fail(broker, BreakerOpenError)
+    world.present = True
+    await reflect(broker)  # the trial, and its answer is of no use either
+    broker.judged(fits=False)
+    await fail(broker, BreakerOpenError)
+    world.clock.advance(120)
+    await reflect(broker)
+    broker.judged(fits=True)
+    await reflect(broker)
+    assert broker.budget_view().breaker_open_until is None
+
+
+async def test_an_answer_of_use_in_between_forgives_and_another_model_is_blamed_for_nothing() -> (
+    None
+):
+    world = World(ScriptedModel(then="no JSON"), present=False)
+    broker = world.broker()
+    for fits in (False, False, True, False, False):
+        broker.judged(fits=fits)
+    await reflect(broker)
+    broker.judged(fits=False)
+    await fail(broker, BreakerOpenError)
+    assert broker.snapshot().unfit.failures == 3
+    again = world.broker(state=broker.snapshot())
+    await fail(again, BreakerOpenError)
+    await broker.use(broker.in_force)
+    await reflect(broker)
 
 
 async def test_only_one_trial_runs_at_a_time() -> None:

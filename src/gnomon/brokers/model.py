@@ -19,6 +19,7 @@ from gnomon.brokers.model_queue import CallQueue
 from gnomon.domain.errors import (
     BudgetError,
     GnomonError,
+    InvalidOutputError,
     ModelError,
     ModelTimeoutError,
     ModelUnavailableError,
@@ -100,6 +101,19 @@ class ModelBroker:
         """Why a background call would be refused now, in the words of a tick's line."""
         return self._gate.skip_reason(purpose, self.in_force)
 
+    def judged(self, *, fits: bool) -> None:
+        """Whether a reflection's answer, retry and all, was of use. Three in a row that were not
+        open the breaker for the background, as three failures do: a model that answers nonsense
+        is not asked for ever with nobody there.
+        """
+        unfit = InvalidOutputError(
+            "The model's replies do not fit their schema.",
+            next_step="A larger model, or one that takes a JSON schema, does this reliably.",
+            reason="a reflection",
+            model=self.in_force.name,
+        )
+        self._gate.judged(None if fits else unfit)
+
     # --- the model in force ------------------------------------------------------------------
 
     @property
@@ -112,7 +126,7 @@ class ModelBroker:
         """
         old = self._seat
         self._seat = _Seat(in_force, CallQueue(in_force.slots))
-        self._gate.succeeded()
+        self._gate.swapped()
         try:
             async with asyncio.timeout(DRAIN_SECONDS):
                 await old.queue.drained()

@@ -38,6 +38,8 @@ class BrokerState(msgspec.Struct, frozen=True, kw_only=True):
     saved_boot: float = 0.0
     budget: BudgetState = BudgetState()
     breaker: Breaker = Breaker()
+    unfit: Breaker = Breaker()
+    """Of background replies that fit no schema: such a model answers, and to no use."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ class ModelGate:
         self._clock = clock
         self._limits = limits
         self._around = around
-        self._budget, self._breaker = _restored(state, self.now())
+        self._budget, self._breaker, self._unfit = _restored(state, self.now())
         self._reserved_tokens = 0
         self._reserved_usd = 0.0
         self._trial_running = False
@@ -75,7 +77,11 @@ class ModelGate:
     def snapshot(self) -> BrokerState:
         now = self.now()
         return BrokerState(
-            saved_wall=now.wall, saved_boot=now.boot, budget=self._budget, breaker=self._breaker
+            saved_wall=now.wall,
+            saved_boot=now.boot,
+            budget=self._budget,
+            breaker=self._breaker,
+            unfit=self._unfit,
         )
 
     # --- before a call -----------------------------------------------------------------------
@@ -119,21 +125,22 @@ class ModelGate:
         return model_budget.duty_left(self._budget, self._limits, self.now())
 
     def _check_breaker(self, call: Call) -> None:
+        """What does not fit a background's schema may still answer its operator."""
         now = self.now()
-        stand = self._stand(now, foreground=not call.background)
-        if stand == "closed" or (stand == "trial" and not self._trial_running):
-            return
-        raise BreakerOpenError(
-            f"The model is left alone for now, after failure {self._breaker.failures}: "
-            f"{self._breaker.why}",
-            next_step=self._breaker.next_step,
-            until=self._open_until(now),
-            failures=self._breaker.failures,
-        )
+        for breaker in (self._breaker, self._unfit) if call.background else (self._breaker,):
+            stand = self._stand(breaker, now, foreground=not call.background)
+            if stand == "open" or (stand == "trial" and self._trial_running):
+                raise BreakerOpenError(
+                    f"The model is left alone for now, after failure {breaker.failures}: "
+                    f"{breaker.why}",
+                    next_step=breaker.next_step,
+                    until=self._open_until(now),
+                    failures=breaker.failures,
+                )
 
-    def _stand(self, now: Now, *, foreground: bool) -> model_breaker.Stand:
+    def _stand(self, breaker: Breaker, now: Now, *, foreground: bool) -> model_breaker.Stand:
         return model_breaker.stand(
-            self._breaker,
+            breaker,
             now.boot,
             foreground=foreground,
             operator_present=self._around.operator_present(),
@@ -156,7 +163,8 @@ class ModelGate:
     def reserved(self, call: Call, model: InForce) -> Generator[None]:
         """Hold the worst case while the call runs, so that parallel calls cannot overspend."""
         tokens, usd = _worst(call, model)
-        trial = self._breaker.open_until is not None
+        held_back = (self._breaker, self._unfit) if call.background else (self._breaker,)
+        trial = any(breaker.open_until is not None for breaker in held_back)
         self._reserved_tokens += tokens
         self._reserved_usd += usd
         self._trial_running = self._trial_running or trial
@@ -171,21 +179,31 @@ class ModelGate:
     def succeeded(self) -> None:
         self._breaker = Breaker()
 
+    def swapped(self) -> None:
+        """Another model: nothing is held against it."""
+        self._breaker = self._unfit = Breaker()
+
     def failed(self, error: ModelError) -> None:
         """Count a failure; a budget's cut is ours, not the model's."""
-        if isinstance(error, BudgetError):
-            return
-        was_open = self._breaker.open_until is not None
-        self._breaker = model_breaker.after_failure(
-            self._breaker,
+        if not isinstance(error, BudgetError):
+            self._breaker = self._counted(self._breaker, error)
+
+    def judged(self, error: ModelError | None) -> None:
+        """Whether a background's whole answer was of use; only who asked for it can tell."""
+        self._unfit = Breaker() if error is None else self._counted(self._unfit, error)
+
+    def _counted(self, breaker: Breaker, error: ModelError) -> Breaker:
+        after = model_breaker.after_failure(
+            breaker,
             self._clock.boottime(),
             why=error.message,
             next_step=error.next_step,
             at_once=isinstance(error, ModelAuthError | NoModelError),
             retry_after=_retry_after(error),
         )
-        if self._breaker.open_until is not None and not was_open:
+        if after.open_until is not None and breaker.open_until is None:
             self._around.say(error)
+        return after
 
     def settle(self, call: Call, model: InForce, outcome: Outcome) -> None:
         """Count what a call took; estimates where the server did not say."""
@@ -230,18 +248,22 @@ class ModelGate:
         """Null only while calls are free to be made: a back-off that is over, but waits for an
         operator before its trial, still shows when it was over.
         """
-        until = self._breaker.open_until
-        if until is None or self._stand(now, foreground=False) == "closed":
-            return None
-        return iso(Millis(now.wall + round((until - now.boot) * 1000)))
+        ends = [
+            breaker.open_until
+            for breaker in (self._breaker, self._unfit)
+            if breaker.open_until is not None
+            and self._stand(breaker, now, foreground=False) != "closed"
+        ]
+        return iso(Millis(now.wall + round((max(ends) - now.boot) * 1000))) if ends else None
 
 
-def _restored(state: BrokerState | None, now: Now) -> tuple[BudgetState, Breaker]:
+def _restored(state: BrokerState | None, now: Now) -> tuple[BudgetState, Breaker, Breaker]:
     if state is None:
-        return BudgetState(day=now.wall // DAY, since=now.boot), Breaker()
+        return BudgetState(day=now.wall // DAY, since=now.boot), Breaker(), Breaker()
     away = max(0, now.wall - state.saved_wall) / 1000
     shift = now.boot - state.saved_boot - away
-    return model_budget.shifted(state.budget, shift), model_breaker.shifted(state.breaker, shift)
+    breaker, unfit = (model_breaker.shifted(each, shift) for each in (state.breaker, state.unfit))
+    return model_budget.shifted(state.budget, shift), breaker, unfit
 
 
 def _worst(call: Call, model: InForce) -> tuple[int, float]:

@@ -9,7 +9,7 @@ from gnomon.config import Config
 from gnomon.daemon.child.residency import Residency
 from gnomon.daemon.presence import Presence, steady
 from gnomon.daemon.store.stores import Stores
-from gnomon.domain.errors import CancelledByPeerError, GnomonError
+from gnomon.domain.errors import CancelledByPeerError, GnomonError, InvalidOutputError
 from gnomon.domain.instants import SECOND, Millis
 from gnomon.domain.json_value import Fields, Json
 from gnomon.domain.manifest import Manifest
@@ -110,6 +110,8 @@ class ResidentWorld:
         return reply
 
     def note_tick(self, reply: TickReply) -> None:
+        if reply.reflected or reply.error == InvalidOutputError.code:
+            self.broker.judged(fits=reply.reflected)
         self.say()
 
     def note_failure(self, error: GnomonError) -> None:
