@@ -12,12 +12,14 @@ from gnomon.domain.records import (
     ExecutiveAttempt,
     Reflection,
     Started,
+    Stopped,
     SurfaceDecided,
     Tick,
 )
 from gnomon.domain.records_change import Delta
 from gnomon.domain.records_referee import Amendment, Components, EngagementCounts, Gap, Window
 from gnomon.refiner.fitness_view import Past, fitness_view, standing
+from gnomon.refiner.readiness import measured_of
 from gnomon.refiner.trajectory import MOST_REFLECTIONS, trajectory
 
 START = parse_iso("2026-03-02T06:00:00Z")
@@ -264,3 +266,18 @@ def test_what_became_of_earlier_proposals_is_told() -> None:
         "executive-prompt.md kept: +1 -0: + Stop.",
     ]
     assert len(fitness_view([], past * 10, None).splitlines()) == 8 + 12
+
+
+def test_what_counts_is_measured_unmixed_and_under_the_same_files() -> None:
+    those = [
+        window(1),
+        window(2, scaffold_version="000007-aaaaaaaaaaaa"),
+        window(3, scaffold_version="000002-bbbbbbbbbbbb"),
+        window(4, stall_composite=None),
+        window(5, mixed_scaffold=True),
+        window(6, scaffold_version=None),
+    ]
+    assert measured_of(written(*those), "000009-aaaaaaaaaaaa") == 2
+    later = amended(window(1), mixed_scaffold=True)
+    assert measured_of(written(*those, later), "000009-aaaaaaaaaaaa") == 1
+    assert measured_of([line(Stopped(reason="x"))], "000009-aaaaaaaaaaaa") == 0

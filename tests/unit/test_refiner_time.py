@@ -17,7 +17,7 @@ from gnomon.refiner.schedule import (
     not_quiet,
 )
 
-FINE = Evidence(days=7, engagement=0.5, surfaces=10, off=5, enabled=True)
+FINE = Evidence(days=7, engagement=0.5, surfaces=10, off=5, enabled=True, measured=10, needed=10)
 ABLE = Means(autonomy="full", failures=0, fault=None)
 QUIET = Quiet(
     turn_in_flight=False, idle=15 * MINUTE, under_judgment=False, waiting=False, refused=None
@@ -52,6 +52,11 @@ def test_each_condition_is_named_when_it_is_missing_and_waived_in_dev_mode(
     assert codes(missing, dev_mode=True) == []
 
 
+def test_what_nothing_could_be_compared_with_is_not_begun_in_dev_mode_either() -> None:
+    missing = replace(FINE, measured=1, needed=2)
+    assert codes(missing) == codes(missing, dev_mode=True) == ["unmeasured"]
+
+
 @pytest.mark.parametrize("engagement", [0.2, 0.95])
 def test_the_bounds_of_engagement_are_within(engagement: float) -> None:
     assert codes(replace(FINE, engagement=engagement)) == []
@@ -72,7 +77,9 @@ def test_dev_mode_waives_nothing_of_what_it_is_allowed(means: Means, code: str) 
 
 def test_all_that_is_missing_is_told_in_sentences() -> None:
     missing = not_ready(
-        Evidence(days=0, engagement=None, surfaces=0, off=0, enabled=False), ABLE, dev_mode=False
+        replace(FINE, days=0, engagement=None, surfaces=0, off=0, enabled=False),
+        ABLE,
+        dev_mode=False,
     )
     assert [reason.sentence.endswith(".") for reason in missing] == [True] * 3
     assert missing[0].sentence == "It has been measured on 0 of 7 days."

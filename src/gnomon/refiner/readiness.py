@@ -9,7 +9,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+from gnomon.domain.ledgers import Line
 from gnomon.domain.policy import Autonomy
+from gnomon.domain.records_referee import Amendment, Window
 from gnomon.domain.tiers import SCAFFOLD, may_apply
 
 DAYS = 7
@@ -23,6 +25,7 @@ OFF_MOST = 0.5
 
 NotReady = Literal[
     "few-days",
+    "unmeasured",
     "engagement-unknown",
     "engagement-low",
     "engagement-high",
@@ -49,7 +52,8 @@ class Reason:
 class Evidence:
     """What the operator's confirmation and the ledgers say. `engagement` is of the model's
     surfaces of the last 7 days, null where fewer than the least sample were answered; `off`
-    of `surfaces` came to nothing because the machine was off.
+    of `surfaces` came to nothing because the machine was off. `measured` windows of the present
+    instructions count, and a verdict needs so many of them as `needed`.
     """
 
     days: int
@@ -57,6 +61,8 @@ class Evidence:
     surfaces: int
     off: int
     enabled: bool
+    measured: int
+    needed: int
 
 
 @dataclass(frozen=True)
@@ -72,9 +78,17 @@ class Means:
 
 def not_ready(evidence: Evidence, means: Means, *, dev_mode: bool) -> tuple[Reason, ...]:
     """All that is missing; empty: it may run. `dev_mode` waives the evidence and the operator's
-    confirmation, never what it is allowed to do.
+    confirmation, never what it is allowed to do, nor what a verdict cannot do without.
     """
     found: list[Reason] = [] if dev_mode else [*_evidence(evidence), *_confirmed(evidence)]
+    if evidence.measured < evidence.needed:
+        found.append(
+            Reason(
+                "unmeasured",
+                f"The present instructions have {evidence.measured} of the {evidence.needed} "
+                "measured windows that a change is compared with.",
+            )
+        )
     if may_apply("T2", SCAFFOLD, means.autonomy) != "allow":
         found.append(
             Reason(
@@ -92,6 +106,22 @@ def not_ready(evidence: Evidence, means: Means, *, dev_mode: bool) -> tuple[Reas
     if means.fault is not None:
         found.append(Reason(*means.fault))
     return tuple(found)
+
+
+def measured_of(lines: Iterable[Line], version: str) -> int:
+    """How many windows stand, of lines of the fitness-ledger in their order, that were measured
+    under the files of a scaffold version, whichever activation: what a change of them would be
+    compared with.
+    """
+    files = version.rpartition("-")[2]
+    counts: dict[str, bool] = {}
+    for line in lines:
+        body = line.body
+        if isinstance(body, Window | Amendment):
+            under = (body.scaffold_version or "").rpartition("-")[2]
+            valid = body.stall_composite is not None and not body.mixed_scaffold
+            counts[body.window_start] = valid and under == files
+    return sum(counts.values())
 
 
 def days_of(window_starts: Iterable[str]) -> int:

@@ -70,7 +70,7 @@ def _window(
             yield f"window {said['window_start']} measures something although the clock was set"
         return
     within = [each for each in decisions if start <= each.at < end and each.seq <= _cited(line)]
-    for name, value in (_stall(within, config) | _engaged(said, engagement, outcomes)).items():
+    for name, value in (_stall(within, config) | _engaged(said, engagement, outcomes, config)).items():
         if said[name] != value:
             yield f"window {said['window_start']}: {name} is {said[name]}, and not {value}"
 
@@ -118,7 +118,10 @@ def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
 
 
 def _engaged(
-    said: Mapping[str, Any], engagement: Sequence[Told], outcomes: Mapping[str, str]
+    said: Mapping[str, Any],
+    engagement: Sequence[Told],
+    outcomes: Mapping[str, str],
+    config: Config,
 ) -> dict[str, Any]:
     """The counts of a mature window: what stands for the surfaces that were emitted in it."""
     if not said["mature"]:
@@ -134,7 +137,7 @@ def _engaged(
     ]
     counts = {name: surfaces.count(name) for name in ("acted", "acked", "ignored")}
     total = sum(counts.values())
-    rate = round(counts["acted"] / total, 6) if total >= 3 else None
+    rate = round(counts["acted"] / total, 6) if total >= config["M_min"] else None
     return {
         "engagement_counts": counts,
         "engagement_rate": rate,

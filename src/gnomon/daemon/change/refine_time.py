@@ -17,7 +17,7 @@ from gnomon.daemon.store.memo import Memo
 from gnomon.daemon.store.stores import Stores
 from gnomon.domain.errors import StateError
 from gnomon.domain.events import Event
-from gnomon.domain.instants import HOUR, Millis
+from gnomon.domain.instants import DAY, HOUR, Millis
 from gnomon.domain.ledgers import Ack
 from gnomon.domain.manifest import Manifest
 from gnomon.domain.policy import Autonomy
@@ -25,12 +25,24 @@ from gnomon.domain.records_change import Change
 from gnomon.domain.records_referee import Window
 from gnomon.referee.config import Loaded
 from gnomon.referee.pooled import pools
+from gnomon.referee.rules import windows_needed
 from gnomon.refiner import schedule
-from gnomon.refiner.readiness import DAYS, Evidence, Means, ModelFault, Reason, days_of, not_ready
+from gnomon.refiner.readiness import (
+    DAYS,
+    Evidence,
+    Means,
+    ModelFault,
+    Reason,
+    days_of,
+    measured_of,
+    not_ready,
+)
 from gnomon.refiner.schedule import SENTENCES, Every, Last, NotDue, Quiet
 
 STATE = "refiner.json"
 PURPOSE = "refine"
+RECENT = 14 * DAY
+"""In which the present instructions must have been measured: what is older was another life."""
 
 
 class RefinerState(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,6 +85,7 @@ class RefineParts:
     idle: Callable[[], int]
     ticks: Callable[[], int]
     autonomy: Callable[[], Autonomy]
+    scaffold_version: Callable[[], str]
     publish: Callable[[Event], None]
 
 
@@ -171,6 +184,8 @@ class RefineTime:
             self._days = days_of(
                 line.body.window_start for line in lines if isinstance(line.body, Window)
             )
+        files = parts.stores.files
+        recent = files["fitness-ledger"].read_range(Millis(now - RECENT))
         week = pools(parts.book.state(), now)[0]
         enough = week.answered >= parts.loaded.config.M_min
         return Evidence(
@@ -179,4 +194,6 @@ class RefineTime:
             surfaces=week.emitted,
             off=week.unavailable,
             enabled=self.state.enabled_at is not None,
+            measured=measured_of(recent, parts.scaffold_version()),
+            needed=windows_needed(parts.loaded.config),
         )
