@@ -8,7 +8,7 @@ import pytest_asyncio
 from playwright.async_api import Browser
 
 from gnomon.domain.records_change import VerdictOutcome
-from gnomon.testing.changes import a_health, some_changes
+from gnomon.testing.changes import a_health, a_readiness, some_changes
 from gnomon.testing.held_cards import an_approval, some_approvals
 from gnomon.testing.operations import PretendedHouse
 from tests.browser import CONTRAST, NAMELESS, TOO_WIDE, Visit, a_browser, a_visit
@@ -103,6 +103,18 @@ async def test_any_two_texts_of_its_instructions_are_compared(visit: Visit):
     await visit.sees_text("#history .diff ins mark", "three")
     await visit.page.click("#history >> text=executive-prompt.md")
     await visit.sees_text("#history", "This file reads as it did at the beginning.")
+
+
+async def test_what_is_missing_is_said_and_the_operators_word_is_one_press(visit: Visit):
+    changes = visit.house.gnomon.changes
+    changes.readiness = a_readiness(few_days="It has been measured on 3 of 7 days.")
+    await visit.go("/fitness")
+    await visit.sees_text("#readiness", "It has been measured on 3 of 7 days.")
+    assert not await visit.page.is_visible("#readiness button")
+    changes.readiness = a_readiness(not_enabled="You have not said that the number fits.")
+    visit.house.stream.publish("changes", {})
+    await visit.page.click("text=The number is right: let it change itself")
+    await visit.sees_text("#readiness", "Yes: one small edit at a time, while you are away.")
 
 
 async def test_how_it_is_known_is_read_without_a_network(visit: Visit):

@@ -9,7 +9,7 @@ from gnomon.domain.views_change import ChangeStepView, ChangeView, VersionView
 from gnomon.gateway.dashboard import change_words as words
 from gnomon.gateway.dashboard.labels import read_labels
 from gnomon.gateway.dashboard.wording import Sentence
-from gnomon.testing.changes import a_change, a_health, some_changes
+from gnomon.testing.changes import a_change, a_health, a_readiness, some_changes
 from gnomon.testing.held_cards import an_approval, some_approvals
 from gnomon.testing.referee import NOON
 
@@ -127,6 +127,13 @@ def test_a_yellow_light_for_much_undoing_says_so():
     why = words.why_light(much)
     assert why is not None
     assert said(why) == "0 of the 3 changes that were judged this week were undone."
+
+
+def test_the_operators_word_is_asked_for_when_it_is_all_that_is_missing():
+    assert not words.waits_for_you(a_readiness())
+    assert words.waits_for_you(a_readiness(not_enabled="."))
+    assert words.waits_for_you(a_readiness(not_enabled=".", failed_twice="."))
+    assert not words.waits_for_you(a_readiness(not_enabled=".", few_days="."))
 
 
 # --- versions --------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from gnomon.domain.views_change import (
     ChangeView,
     Health,
     Learning,
+    Readiness,
     VersionDiff,
     VersionView,
 )
@@ -195,6 +196,19 @@ def a_health(*outcomes: VerdictOutcome, week: float = 0.64, shrinking: bool = Fa
     return health(facts)
 
 
+def a_readiness(**missing: str) -> Readiness:
+    """Ready, but for what is `missing`: a code with its sentence."""
+    return Readiness(
+        ready=not missing,
+        enabled="not_enabled" not in missing,
+        dev_mode=False,
+        codes=tuple(code.replace("_", "-") for code in missing),
+        reasons=tuple(missing.values()),
+        next_at=None if missing else iso(Millis(NOON + HOUR)),
+        refused_calls=0,
+    )
+
+
 @dataclass
 class PretendedChanges:
     """`changes` newest first. `undone` names those that were taken back, in order. `health`
@@ -207,6 +221,7 @@ class PretendedChanges:
         default_factory=lambda: {"inner-loop-prompt.000041-0001-aa03bb19cc27.md": OLDEST}
     )
     undone: list[str] = field(default_factory=list[str])
+    readiness: Readiness = field(default_factory=a_readiness)
 
     def fill(self) -> None:
         """A home in which it has changed itself for two weeks."""
@@ -238,7 +253,11 @@ class PretendedChanges:
 
     def rows(self) -> Iterable[Operation]:
         """The rows of the table, named and typed as the daemon's."""
+        yield from self._learning_rows()
+        yield from self._change_rows()
+        yield from self._text_rows()
 
+    def _learning_rows(self) -> Iterable[Operation]:
         async def learning(_: Nothing, __: Progress) -> Learning:
             tested = [each for each in self.changes if each.status == "watched"]
             tried = [each for each in self.changes if each.status != "refused"]
@@ -251,6 +270,18 @@ class PretendedChanges:
                 testing=tested[0].change_id if tested else None,
             )
 
+        async def ready(_: Nothing, __: Progress) -> Readiness:
+            return self.readiness
+
+        async def enable(_: Nothing, __: Progress) -> Readiness:
+            self.readiness = a_readiness()
+            return self.readiness
+
+        yield Operation("learning.show", "Learning?", Nothing, Learning, learning, reads=True)
+        yield Operation("refine.status", "Ready?", Nothing, Readiness, ready, reads=True)
+        yield Operation("refine.enable", "It fits", Nothing, Readiness, enable)
+
+    def _change_rows(self) -> Iterable[Operation]:
         async def listed(asked: given.ChangesList, _: Progress) -> list[ChangeView]:
             return self.changes[: asked.limit]
 
@@ -273,6 +304,13 @@ class PretendedChanges:
             ]
             return Done(detail=f"{PROMPT} reads as it did before.")
 
+        changes = list[ChangeView]
+        yield Operation("changes.list", "All", given.ChangesList, changes, listed, reads=True)
+        yield Operation("changes.show", "One", given.OfChange, ChangeShown, show, reads=True)
+        yield Operation("changes.diff", "Its diff", given.OfChange, ChangeDiff, diff, reads=True)
+        yield Operation("changes.revert", "Undo", given.OfChange, Done, revert)
+
+    def _text_rows(self) -> Iterable[Operation]:
         async def versions(_: given.ScaffoldVersions, __: Progress) -> list[VersionView]:
             return self._versions()
 
@@ -281,24 +319,11 @@ class PretendedChanges:
             text = unified(texts[asked.before], texts[asked.after], asked.file)
             return VersionDiff(file=asked.file, before=asked.before, after=asked.after, diff=text)
 
-        yield Operation("learning.show", "Learning?", Nothing, Learning, learning, reads=True)
+        found = list[VersionView]
         yield Operation(
-            "changes.list", "Changes", given.ChangesList, list[ChangeView], listed, reads=True
+            "scaffold.versions", "Texts", given.ScaffoldVersions, found, versions, reads=True
         )
-        yield Operation("changes.show", "One", given.OfChange, ChangeShown, show, reads=True)
-        yield Operation("changes.diff", "Its diff", given.OfChange, ChangeDiff, diff, reads=True)
-        yield Operation("changes.revert", "Undo", given.OfChange, Done, revert)
-        yield Operation(
-            "scaffold.versions",
-            "Texts",
-            given.ScaffoldVersions,
-            list[VersionView],
-            versions,
-            reads=True,
-        )
-        yield Operation(
-            "scaffold.diff", "Between two", given.ScaffoldDiff, VersionDiff, differ, reads=True
-        )
+        yield Operation("scaffold.diff", "Two", given.ScaffoldDiff, VersionDiff, differ, reads=True)
 
     def _change(self, change_id: str) -> ChangeView:
         for each in self.changes:

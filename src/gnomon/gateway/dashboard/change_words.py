@@ -16,6 +16,7 @@ from gnomon.domain.views_change import (
     ChangeStepView,
     ChangeView,
     Health,
+    Readiness,
     VersionView,
 )
 from gnomon.gateway.dashboard.wording import Sentence, number
@@ -38,6 +39,8 @@ OPEN_OR_NOT_TRIED: Mapping[ChangeStatus, str] = {
     "rejected": "rejected",
     "expired": "expired",
 }
+WORDS = frozenset({"not-enabled", "failed-twice"})
+"""What `refine.enable` mends."""
 UNDONE: Mapping[str, str] = {"rolled_back": "undone", "inconclusive": "undone-unknown"}
 LOOKS: Mapping[str, str] = {
     "kept": "level-ok",
@@ -167,6 +170,11 @@ def tally(health: Health) -> Sequence[Sentence]:
         ("learn.stopped", "stopped"),
     )
     return [Sentence(key, {"n": n}) for key, name in counts if (n := figures[name])]
+
+
+def waits_for_you(readiness: Readiness) -> bool:
+    """Whether the operator's word is all that is missing."""
+    return bool(readiness.codes) and set(readiness.codes) <= WORDS
 
 
 # --- versions of the instructions ------------------------------------------------------------

@@ -204,7 +204,7 @@ PAGES: Mapping[str, tuple[str, tuple[str, ...]]] = {
         ),
     ),
     "/report": ("report", ("report",)),
-    "/fitness": ("fitness", ("fitness", "history", "hours", "now")),
+    "/fitness": ("fitness", ("fitness", "readiness", "history", "hours", "now")),
     "/changes": ("changes", ("changes",)),
     "/change": ("change", ("change",)),
     "/approvals": ("approvals", ("approvals",)),

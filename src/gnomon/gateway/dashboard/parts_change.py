@@ -8,6 +8,7 @@ from gnomon.domain.views_change import (
     ApprovalView,
     ChangeView,
     Learning,
+    Readiness,
     VersionDiff,
     VersionView,
 )
@@ -35,6 +36,12 @@ async def _fitness(ask: Ask, _: Query) -> Facts:
             (each for each in learning.changes if each.change_id == learning.testing), None
         ),
     }
+
+
+async def _readiness(ask: Ask, _: Query) -> Facts:
+    """What is missing before it may change itself."""
+    found: Readiness = await ask("refine.status")
+    return {"readiness": found, "by_you": change_words.waits_for_you(found)}
 
 
 async def _history(ask: Ask, query: Query) -> Facts:
@@ -96,6 +103,7 @@ CHANGE_PARTS: Mapping[str, Part] = {
         stale_on=("inbox", "fitness", "changes"),
         every=60,
     ),
+    "readiness": Part(("refine.status",), _readiness, stale_on=("changes", "fitness")),
     "history": Part(("scaffold.versions", "scaffold.diff"), _history, stale_on=("changes",)),
     "changes": Part(("changes.list",), _changes, stale_on=("changes",)),
     "change": Part(("changes.show",), _change, stale_on=("changes",)),
