@@ -69,7 +69,7 @@ def test_a_handed_case_gives_its_expected_facts(name: str) -> None:
     assert row.sessions == facts.get("session_ids", row.sessions)
     check_tools_and_tokens(row, facts)
     check_damage(row, facts)
-    assert len(turns) == row.user_turns
+    assert sum(found.spoken for found in turns) == row.user_turns
 
 
 def check_tools_and_tokens(row: ImportRow, facts: dict) -> None:
@@ -104,8 +104,19 @@ def test_instants_are_compared_as_instants_and_not_as_text() -> None:
 @pytest.mark.parametrize("name", [name for name in EXPECTED if "user_turn_heads" in EXPECTED[name]])
 def test_the_user_turns_are_those_that_people_wrote(name: str) -> None:
     _, turns, _ = read(CASES / name)
-    heads = [found.observation.task[:80] for found in turns]
+    heads = [found.observation.task[:80] for found in turns if found.spoken]
     assert sorted(heads) == sorted(EXPECTED[name]["user_turn_heads"])
+
+
+def test_work_that_a_command_began_is_seen_with_its_failures() -> None:
+    row, turns, (session,) = read(CASES / "claude-code" / "01-inline-sidechains.jsonl")
+    (found,) = turns
+    seen = found.observation
+    assert (row.user_turns, found.spoken, seen.turn) == (0, False, 1)
+    assert seen.task.startswith("/short-parcel ")
+    assert sum(seen.tools.values()) == 21
+    assert [failure.tool for failure in seen.failures] == ["Task", "Bash", "Edit"]
+    assert (seen.corrected, session.session.title) == (False, seen.task)
 
 
 @pytest.mark.parametrize("name", EXPECTED)

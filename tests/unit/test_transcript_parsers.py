@@ -60,7 +60,7 @@ def event(**payload: object) -> dict:
 @pytest.mark.parametrize(
     "content",
     [
-        "<command-name>/clear</command-name>",
+        "<command-message>clear is running</command-message>",
         "Caveat: The messages below were generated",
         "<local-command-stdout>x</local-command-stdout>",
         "<task-notification>done</task-notification>",
@@ -74,6 +74,23 @@ def event(**payload: object) -> dict:
 )
 def test_markup_and_results_are_no_user_turns(content: object) -> None:
     assert not any(isinstance(each, UserTurn) for each in claude("user", content))
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        ("<command-name>/clear</command-name>", "/clear"),
+        (
+            "<command-name>/review</command-name>\n<command-args>the login</command-args>",
+            "/review the login",
+        ),
+        ("<command-name>/a</command-name><command-args></command-args>", "/a"),
+    ],
+)
+def test_a_command_is_asked_for_and_not_worded_by_the_user(content: str, text: str) -> None:
+    (said,) = claude("user", content)
+    assert isinstance(said, UserTurn)
+    assert (said.text, said.spoken) == (text, False)
 
 
 @pytest.mark.parametrize("flag", ["isMeta", "isSidechain", "isCompactSummary"])
@@ -333,6 +350,52 @@ def test_a_turn_keeps_a_bounded_number_of_tools_and_failures() -> None:
     assert len(found.observation.tools) == MOST_TOOLS
     assert len(found.observation.failures) == MOST_FAILURES
     assert sum(each.errors for each in folded.folds()) == MOST_TOOLS + 50
+
+
+def command(number: int, text: str) -> UserTurn:
+    return UserTurn(at=at(number), session="s", id=text, text=text, line=number, spoken=False)
+
+
+def worked(number: int) -> ToolCall:
+    return ToolCall(at=at(number), session="s", id=f"c{number}", name="Bash", step="Bash")
+
+
+def test_a_command_without_work_is_nothing_and_ends_no_session() -> None:
+    folded = fold()
+    folded.take(UserTurn(at=at(0), session="s", id="a", text="no, stop that", line=1))
+    folded.take(Answer(at=at(1), session="s", text="done", line=2))
+    folded.take(command(2, "/cost"))
+    folded.take(command(3, "/exit"))
+    folded.end()
+    (found,) = folded.turns()
+    assert (found.spoken, found.observation.turn) == (True, 1)
+    (session,) = folded.folds()
+    assert (session.turns, session.title, session.ended()) == (1, "no, stop that", "ok")
+
+
+def test_work_after_a_command_is_a_turn_of_its_own_that_nobody_worded() -> None:
+    folded = fold()
+    folded.take(UserTurn(at=at(0), session="s", id="a", text="x", line=1))
+    folded.take(Answer(at=at(1), session="s", text="done", line=2))
+    folded.take(command(2, "/review"))
+    folded.take(worked(3))
+    folded.take(Answer(at=at(4), session="s", text="reviewed", line=4))
+    folded.take(UserTurn(at=at(5), session="s", id="b", text="y", line=5))
+    folded.end()
+    turns = [(each.observation.turn, each.observation.task, each.spoken) for each in folded.turns()]
+    assert turns == [(1, "x", True), (2, "/review", False), (3, "y", True)]
+    assert folded.folds()[0].turns == 2
+
+
+def test_a_command_in_the_midst_of_work_leaves_the_work_to_its_turn() -> None:
+    folded = fold()
+    folded.take(UserTurn(at=at(0), session="s", id="a", text="x", line=1))
+    folded.take(worked(1))
+    folded.take(command(2, "/model"))
+    folded.take(worked(3))
+    folded.end()
+    (found,) = folded.turns()
+    assert found.observation.tools == {"Bash": 2}
 
 
 def test_the_way_back_from_a_failure_may_cross_turns() -> None:

@@ -143,13 +143,13 @@ class Importer:
         yield FinishedFile(row=reading.row(new), fingerprint=fingerprint if reading.whole else None)
 
     def _turn(self, found: FoundTurn) -> tuple[int, Observation | None]:
-        """Whether a turn is new, and the statement that is to be written, if any. A turn that
-        has gone on since it was read is stated again; it is not new.
+        """Whether a turn of the user's is new, and the statement that is to be written, if any. A
+        turn that has gone on since it was read is stated again; it is not new.
         """
         said = body_digest(found.observation)
         match self._owners.news(found.name, found.owner, said):
             case True:
-                return 1, found.observation
+                return int(found.spoken), found.observation
             case None:
                 return 0, found.observation
             case False:

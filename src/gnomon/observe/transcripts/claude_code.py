@@ -52,6 +52,8 @@ _MARKUP = re.compile(
     r"\s*(?:<command-(?:name|message|args)>|<local-command|Caveat:|<task-notification>"
     r"|<bash-(?:input|stdout|stderr)>|<user-memory-input>)"
 )
+_COMMAND_NAME = re.compile(r"<command-name>\s*(/?[^<\s]{1,100})\s*</command-name>")
+_COMMAND_ARGS = re.compile(r"<command-args>([^<]{1,4000})</command-args>")
 _INJECTED = re.compile(r"\s*<(?:system-reminder|ide_opened_file|ide_selection)>")
 
 
@@ -259,17 +261,29 @@ class ClaudeCode:
 def _said(
     uuid: str | None, content: str | list[_Block | str], where: Seen, line: int
 ) -> AnyEvent | None:
-    """A user's turn or interruption; null for markup of commands."""
+    """A user's turn, command or interruption; null for what a command printed."""
     text = _text_of(content)
     if text.lstrip().startswith(_INTERRUPTED):
         return Interrupted(at=where.at, session=where.session, id=uuid)
     if _MARKUP.match(text):
-        return None
+        return _commanded(uuid, text, where, line)
     pasted = not text and not isinstance(content, str)
     if pasted and not any(isinstance(each, _Block) and each.type == "image" for each in content):
         return None
     words = bounded(text, TASK) or "[image]"
     return UserTurn(at=where.at, session=where.session, id=uuid, text=words, line=line)
+
+
+def _commanded(uuid: str | None, text: str, where: Seen, line: int) -> UserTurn | None:
+    named = _COMMAND_NAME.search(text[:4_000])
+    if named is None:
+        return None
+    more = _COMMAND_ARGS.search(text[:TASK])
+    said = f"{named.group(1)} {more.group(1).strip() if more else ''}".rstrip()
+    words = bounded(said, TASK)
+    return UserTurn(
+        at=where.at, session=where.session, id=uuid, text=words, line=line, spoken=False
+    )
 
 
 def _usage(message: _Message, tokens: _Tokens, where: Seen) -> Usage:

@@ -31,11 +31,15 @@ class Context(Event, frozen=True, gc=False):
 
 
 class UserTurn(Event, frozen=True, gc=False):
-    """A person wrote. `id` is the source's name of the record, where it has one."""
+    """A person wrote. `id` is the source's name of the record, where it has one. `spoken` is
+    false for a command of the agent's program (`/review`): no words of the user, but what the
+    agent then does was asked for by it.
+    """
 
     id: str | None
     text: str
     line: int
+    spoken: bool = True
 
 
 class Answer(Event, frozen=True, gc=False):

@@ -46,9 +46,12 @@ class Claims(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class FoundTurn:
+    """`spoken` is false for work that a command of the agent's program began."""
+
     name: int
     owner: int
     observation: Observation
+    spoken: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +202,8 @@ class FileFold:
         name = self._turn_name(turn, session)
         if not self._seen.add(name):
             return
-        for draft in session.begin(turn, name):
+        begin = session.begin if turn.spoken else session.command
+        for draft in begin(turn, name):
             self._emit(session, draft)
 
     def _turn_name(self, turn: UserTurn, session: SessionFold) -> int:
@@ -267,7 +271,8 @@ class FileFold:
             path=self._path,
             began=session.span.first,
         )
-        self._found.append(FoundTurn(draft.name, self._owner(session), observation))
+        spoken = draft.said.spoken
+        self._found.append(FoundTurn(draft.name, self._owner(session), observation, spoken))
 
     def token_counts(self) -> TokenCounts:
         """As the format counts: where totals are cumulative, `input` includes what was read

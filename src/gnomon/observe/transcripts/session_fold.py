@@ -74,6 +74,8 @@ class SessionFold:
         self.models: set[str] = set()
         self.tokens: dict[str, Tokens] = {}
         self.turns = 0
+        """Those that the user worded."""
+        self._begun = 0
         self.errors = 0
         self.judged = 0
         self.opaque = 0
@@ -95,10 +97,25 @@ class SessionFold:
         stopped = self._last == "stopped"
         rule = correcting_rule(turn.text, Situation(after_work=self._worked, after_stop=stopped))
         self.turns += 1
-        self._open = Draft(name, turn, self.turns, rule is not None, self.model)
+        self._begin(turn, name, corrected=rule is not None)
         self.title, self.last_line = turn.text, turn.line
         self._last = "user"
         yield from self._ready(MOST_HELD)
+
+    def command(self, command: UserTurn, name: int) -> Iterator[Draft]:
+        """A command of the agent's program. Work that follows is a turn of its own, which the
+        user did not word; without any it was nothing. One that comes in the midst of work, as to
+        change the model, begins nothing.
+        """
+        if self._last in {"user", "call", "result", "failed"}:
+            return
+        self._close()
+        self._begin(command, name, corrected=False)
+        yield from self._ready(MOST_HELD)
+
+    def _begin(self, turn: UserTurn, name: int, *, corrected: bool) -> None:
+        self._begun += 1
+        self._open = Draft(name, turn, self._begun, corrected, self.model)
 
     def answer(self, answer: Answer) -> None:
         self._worked = True
@@ -203,9 +220,14 @@ class SessionFold:
         yield from self._ready(0, ended=True)
 
     def _close(self) -> None:
-        if self._open is not None:
-            self._held.append(self._open)
-            self._open = None
+        draft, self._open = self._open, None
+        if draft is None:
+            return
+        if draft.said.spoken or draft.tools:
+            self._held.append(draft)
+            self.title = self.title or draft.said.text
+        else:
+            self._begun -= 1
 
     def _ready(self, most: int, *, ended: bool = False) -> Iterator[Draft]:
         while self._held and (ended or len(self._held) > most or not self._held[0].waiting):
