@@ -106,12 +106,17 @@ def config_page() -> str:
 
 
 PAGES = {"cli.md": cli_page, "config.md": config_page}
+SERVED = ("learning.md",)
+"""Pages that the gateway shows: copied into the package, which goes where `docs` does not."""
+PACKAGED = DOCS.parent / "src" / "gnomon" / "data"
 
 
 def main() -> None:
     """Write the pages."""
     for name, page in PAGES.items():
         (DOCS / name).write_text(page())
+    for name in SERVED:
+        (PACKAGED / name).write_text((DOCS / name).read_text())
 
 
 if __name__ == "__main__":

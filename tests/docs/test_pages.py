@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from docs.generate import PAGES
+from docs.generate import PACKAGED, PAGES, SERVED
 from tests.house import ROOT, committed
 
 FENCE = re.compile(r"^( *)```(\S+) run\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
@@ -36,6 +36,12 @@ def anchors(page: Path) -> set[str]:
 @pytest.mark.parametrize("name", sorted(PAGES))
 def test_a_generated_page_is_what_the_code_says(name: str) -> None:
     assert (ROOT / "docs" / name).read_text() == PAGES[name](), "run `make docs`"
+
+
+@pytest.mark.parametrize("name", SERVED)
+def test_a_page_that_the_gateway_shows_is_the_one_that_is_read_here(name: str) -> None:
+    page = (ROOT / "docs" / name).read_text()
+    assert (PACKAGED / name).read_text() == page, "run `make docs`"
 
 
 @pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))

@@ -227,7 +227,7 @@ async def test_development_mode_is_on_every_page_and_stays(browser: Browser):
         for path in ("/", "/fitness"):
             await visit.go(path)
             banner = await visit.text(".dev-mode")
-            assert banner.startswith("Development mode: a change is judged on 2 hours a side")
+            assert banner.startswith("Development mode: a change is judged on 2 windows a side")
             assert await visit.page.locator(".dev-mode :is(button, a)").count() == 0
 
 
