@@ -63,6 +63,18 @@ NUMBERS = [
     "10:30",
     "a dozen",
     "2-3 lines",
+    "in the thirties",
+    "fiftyish",
+    "a third of it",
+    "more than a third",
+    "3 of roughly 7",
+    "3 (of 7)",
+    "3 from 7",
+    "three for every seven",
+    "thir**ty-s**ix",
+    "thir<b></b>ty",
+    "guvegl-fvk",
+    "guerr fvk frira",
 ]
 NONE = [
     "",
@@ -77,6 +89,8 @@ NONE = [
     "a 3-step plan",
     "I am here.",
     "zero doubts",
+    "one thing, then another, and then a third",
+    "raise the bar, and by the bar one more",
 ]
 
 

@@ -15,7 +15,7 @@ from functools import cache
 from typing import Literal
 
 from gnomon.refiner.numbers import numbers
-from gnomon.refiner.spelling import plain
+from gnomon.refiner.spelling import ROT13, plain
 
 NAMES: Mapping[str, tuple[str, ...]] = {
     "fitness": ("",),
@@ -61,10 +61,6 @@ _LIKE: Mapping[str, str] = {
     "t": "t7+",
 }
 """Signs that stand for a letter."""
-_ROT13 = str.maketrans(
-    "abcdefghijklmnopqrstuvwxyz",
-    "nopqrstuvwxyzabcdefghijklm",
-)
 _CODED = re.compile(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/_-]{4,}={0,6}")
 _TELLS = re.compile(rb"[\d.,/% ]*\d[\d.,/% ]*")
 
@@ -94,7 +90,7 @@ def names(text: str) -> Counter[str]:
     backwards = readable[::-1]
     return Counter(
         name
-        for read in (readable, backwards, readable.translate(_ROT13))
+        for read in (readable, backwards, readable.translate(ROT13))
         for name, pattern in _patterns()
         if read is not backwards or name not in BOTH_WAYS
         for _ in pattern.finditer(read)

@@ -6,8 +6,8 @@ are none (page 1), until they are put together: next to each other, as a ratio, 
 closely through a sentence.
 
 Found: digits of any script and grouping; anything that has a digit in it (hexadecimal,
-exponents, versions); English words for numbers, parts and percentages, also run together or
-spelt backwards; ratios and ranges of bare integers; Roman numerals; hexadecimal of letters
+exponents, versions); English words for numbers, parts and percentages, also run together, in
+rot13 or spelt backwards; ratios and ranges of bare integers; Roman numerals; hexadecimal of letters
 alone. Not found: numbers in words of other languages, tallies, and whatever two parties could
 agree on beforehand. docs/adr/1231 says what follows from that.
 """
@@ -18,12 +18,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from gnomon.domain.number_words import DIGITS, ORDINALS, PARTS, SCALES, TEENS, TEN, TENS
-from gnomon.refiner.spelling import plain
+from gnomon.refiner.spelling import ROT13, plain
 
 MOST_BARE = 10
 SMALL = (*DIGITS, TEN, *ORDINALS)
 """Words that are bare integers."""
-LARGE = (*TEENS, *TENS, *SCALES, *(f"{scale}s" for scale in SCALES), *PARTS)
+DECADES = ("teens", *(f"{ten.removesuffix('y')}ies" for ten in TENS))
+LARGE = (*TEENS, *TENS, *DECADES, *SCALES, *(f"{scale}s" for scale in SCALES), *PARTS)
 CLOSE_CHARACTERS = 24
 CLOSE_WORDS = 3
 """Bare integers that stand so close to each other, three and more, are strung together."""
@@ -54,7 +55,7 @@ _NUMERAL = r"""
 _WORDS = "|".join(sorted((*SMALL, *LARGE), key=len, reverse=True))
 _PERCENT = r"(?: \s* (?: % | \u2030 | (?:percent|per\ cent|pct|permille|basis\ points|bps)\b ))?"
 _ATOM = re.compile(
-    rf"(?:(?P<numeral>{_NUMERAL}) | (?<![^\W_])(?P<word>{_WORDS})(?![^\W_]))"
+    rf"(?:(?P<numeral>{_NUMERAL}) | (?<![^\W_])(?P<word>{_WORDS})(?:-?ish)?(?![^\W_]))"
     rf"(?P<percent>{_PERCENT})",
     re.VERBOSE,
 )
@@ -62,9 +63,15 @@ _BARE = re.compile(r"(?P<number>\d|10)(?:st|nd|rd|th)?")
 _NEXT = re.compile(r"""[\s.,;:_'"\u2019/\u00b7|()\[\]{}<>*`~=+\u2013\u2014-]{0,8}""")
 """Between two numbers that are one: no letter."""
 _RATIO = re.compile(
-    r"[\s-]*(?:out\s+of|of|in|per|over|to|divided\s+by|vs|versus|point|dot|decimal|comma)"
-    r"[\s-]+(?:the\s+|all\s+|its\s+|every\s+|each\s+)?"
+    r"[\s(-]*(?:out\s+of|of|in|per|over|to|from|against|for\s+(?:every|each)|divided\s+by|vs|versus"
+    r"|point|dot|decimal|comma)[\s-]+"
+    r"(?:(?:the|all|its|every|each|some|about|around|roughly|nearly|almost|only|just)\s+){0,2}"
 )
+_PART = re.compile(
+    rf"\b(?:(?:than|over|under|above|below|about|around|almost|nearly|roughly|only|barely|just|by)"
+    rf"\s+an?[\s-]+(?:{'|'.join(ORDINALS[2:])})\b|an?[\s-]+(?:{'|'.join(ORDINALS[2:])})\s+of\b)"
+)
+"""A part of a whole: `about a third`, `a third of`. Other thirds come after a second."""
 _TOKEN = re.compile(r"[^\W\d_]+")
 _TOGETHER = re.compile(rf"(?:{_WORDS}){{2,}}")
 _BACKWARDS = frozenset(word[::-1] for word in DIGITS)
@@ -87,8 +94,16 @@ def numbers(text: str) -> frozenset[str]:
     readable = plain(text)
     lowered = readable.lower()
     atoms = [_atom(found) for found in _ATOM.finditer(lowered)]
+    rotated = lowered.translate(ROT13)
+    words = [_atom(found) for found in _ATOM.finditer(rotated) if found["word"]]
     return frozenset(
-        (*_joined(lowered, atoms), *_strung(lowered, atoms), *_in_tokens(readable, lowered))
+        (
+            *_joined(lowered, atoms),
+            *_strung(lowered, atoms),
+            *_joined(rotated, words),
+            *_in_tokens(readable, lowered),
+            *(found[0] for found in _PART.finditer(lowered)),
+        )
     )
 
 

@@ -2,7 +2,8 @@
 
 Taken off: compatibility forms (full width, mathematical, circled, superscript), accents,
 invisible characters, look-alike letters of the Cyrillic and Greek alphabets, digits of other
-scripts, and letters set apart one by one. What is left is searched; it is never shown.
+scripts, emphasis and tags inside words, and letters set apart one by one. What is left is
+searched; it is never shown.
 """
 
 import re
@@ -16,6 +17,9 @@ _INVISIBLE = frozenset({"Cf", "Mn", "Me", "Mc"})
 _NAMED = re.compile(r"LATIN (?:CAPITAL |SMALL )?LETTER (?:SMALL CAPITAL )?([A-Z])$")
 _APART = re.compile(r"(?<![^\W_])(?:[^\W\d_][\s._·*|~/\\-]{1,3}){2,}[^\W\d_](?![^\W_])")
 """Three or more single letters with something between them."""
+_MARKUP = re.compile(r"(?<=[^\W_])(?:[*~`]{1,3}|<[^<>\n]{0,60}>)+(?=[^\W_])")
+"""Emphasis and tags inside a word: who reads it reads over them."""
+ROT13 = str.maketrans("abcdefghijklmnopqrstuvwxyz", "nopqrstuvwxyzabcdefghijklm")
 
 
 def plain(text: str) -> str:
@@ -23,6 +27,7 @@ def plain(text: str) -> str:
     if not text.isascii():
         folded = unicodedata.normalize("NFKD", text)
         text = "".join(map(_plain, folded)).translate(_LOOK_ALIKES)
+    text = _MARKUP.sub("", text)
     return _APART.sub(lambda found: re.sub(r"[\W_]", "", found[0]), text)
 
 
