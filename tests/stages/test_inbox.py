@@ -10,6 +10,7 @@ import pytest
 
 from gnomon.daemon.store import heartbeat
 from gnomon.domain.errors import GnomonError, LedgerClosedError, RecordError, TrustError, UsageError
+from gnomon.domain.messages import ModelRequest
 from gnomon.domain.records_referee import ClockStepped, GatewayStarted, GatewayStopped
 from gnomon.referee.config import default_text
 from gnomon.trust.roles import check_append
@@ -312,6 +313,62 @@ def test_every_way_of_acting_has_its_source(tmp_path: Path) -> None:
         assert await acted("inbox.edit", text="Mine.") == "text_edited"
 
     lived(tmp_path, story)
+
+
+def test_the_agent_hears_at_its_next_tick_that_an_item_was_settled(tmp_path: Path) -> None:
+    title = "Decide about the flaky test"
+    thought: dict[str, Any] = {
+        "focus": title,
+        "desired_action": "rest",
+        "summary": "It waits.",
+        "concerns": [],
+        "interests": [],
+        "open_questions": [],
+        "candidate_items": [],
+        "active_item": {"title": title, "source": "operator"},
+        "next_step": "Ask.",
+    }
+    asked: list[dict[str, Any]] = []
+
+    def says(request: ModelRequest) -> str:
+        asked.append(json.loads(request.messages[-1].content))
+        return json.dumps(thought)
+
+    async def story(_: World, gateway: Gateway) -> None:
+        await asyncio.sleep(130)
+        (brought,) = gateway.surfaces()
+        assert (brought.title, brought.surface_kind) == (title, "pending")
+        await asyncio.sleep(120)
+        assert asked[-1]["active_item"]["title"] == title
+        await gateway.ask("inbox.resolve", surface_id=brought.surface_id)
+        assert gateway.core.closed_items.waiting() == (title,)
+        thought.update(active_item=None, candidate_items=[])
+        await asyncio.sleep(120)
+        assert asked[-1]["closed_by_operator"] == [title]
+        assert "active_item" not in asked[-1]
+        assert "operator_lane" not in asked[-1]
+        assert gateway.core.closed_items.waiting() == ()
+        await asyncio.sleep(120)
+        assert "closed_by_operator" not in asked[-1]
+
+    lived(tmp_path, story, says=says)
+
+
+def test_what_was_settled_is_told_by_the_next_life_and_a_test_of_the_operators_never(
+    tmp_path: Path,
+) -> None:
+    async def story() -> None:
+        world = World(tmp_path / "home")
+        async with world.up(crashes=True) as gateway:
+            for count in (True, False):
+                made = await gateway.ask("inbox.emit", kind="pending", title="Mine", count=count)
+                await gateway.ask("inbox.resolve", surface_id=made.surface_id)
+        async with world.up() as gateway:
+            assert gateway.core.closed_items.waiting() == ("Mine",)
+            await asyncio.sleep(130)
+            assert gateway.core.closed_items.waiting() == ()
+
+    in_virtual_time(story)
 
 
 def test_an_edit_is_kept_beside_what_was_shown(tmp_path: Path) -> None:

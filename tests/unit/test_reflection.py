@@ -134,7 +134,7 @@ def test_a_perception_has_no_place_for_a_measure_of_worth() -> None:
     assert names == {
         "now", "operator_present", "authority", "recent_conversation", "thread", "active_item",
         "operator_lane", "background_lane", "concerns", "interests", "open_questions", "agenda",
-        "repeating",
+        "repeating", "closed_by_operator",
     }  # fmt: skip
 
 

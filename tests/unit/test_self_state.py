@@ -50,6 +50,31 @@ def after(before: state.SelfState, output: ReflectionOutput) -> state.SelfState:
     return carry.reflected(before, weigh(output, carry.before(before), FLAGS), REPLY, NOW)
 
 
+def test_what_the_operator_settled_leaves_every_lane_and_is_told_once() -> None:
+    before = after(state.SelfState(), thought(thread_title="own idea"))
+    assert carry.closed(before, ()) == before
+    closed = carry.closed(before, ("Own  idea", "asked for"))
+    assert closed.continuity.active_item is None
+    assert closed.continuity.thread is None
+    assert (closed.active_work.items, closed.background_work.items) == ((), ())
+    assert closed.agenda.candidates == ()
+    told = carry.perceive(closed, NOW, True, "soft").closed_by_operator
+    assert told == ("Own  idea", "asked for")
+    assert carry.closed(closed, ("asked for",)).agenda.closed == ("Own  idea", "asked for")
+    many = carry.closed(closed, tuple("abcdef"))
+    assert many.agenda.closed == ("c", "d", "e", "f")
+    assert state.decode(state.encode(many)) == many
+    assert after(closed, thought()).agenda.closed == ()
+
+
+def test_another_thread_and_other_items_stay_when_one_is_settled() -> None:
+    before = after(state.SelfState(), thought())
+    closed = carry.closed(before, ("asked for",))
+    assert closed.continuity == before.continuity
+    assert [each.title for each in closed.background_work.items] == ["own idea"]
+    assert [each.title for each in closed.agenda.candidates] == ["own idea"]
+
+
 def test_it_has_the_sixteen_groups_and_a_version() -> None:
     assert set(cast("Fields", state.encode(state.SelfState()))) == GROUPS | {"version"}
 

@@ -24,6 +24,7 @@ from gnomon.daemon.child.resident_world import ResidentWorld
 from gnomon.daemon.child.services import ChildServices
 from gnomon.daemon.fitness.desk import FitnessDesk
 from gnomon.daemon.inbox.artifacts import Artifacts
+from gnomon.daemon.inbox.closed_items import ClosedItems
 from gnomon.daemon.inbox.engagement import EngagementBook
 from gnomon.daemon.inbox.findings import RuleSurfaces
 from gnomon.daemon.inbox.inbox import Inbox
@@ -89,6 +90,7 @@ class Core:
     surfaces: Surfaces = field(init=False)
     artifacts: Artifacts = field(init=False)
     book: EngagementBook = field(init=False)
+    closed_items: ClosedItems = field(init=False)
     inbox: Inbox = field(init=False)
     findings: RuleSurfaces = field(init=False)
     desk: FitnessDesk = field(init=False)

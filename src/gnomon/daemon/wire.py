@@ -33,6 +33,7 @@ from gnomon.daemon.evaluation_time import EvaluationTime
 from gnomon.daemon.fitness.desk import FitnessDesk
 from gnomon.daemon.health.self_tests import RecordedStarts
 from gnomon.daemon.inbox.artifacts import Artifacts
+from gnomon.daemon.inbox.closed_items import ClosedItems
 from gnomon.daemon.inbox.engagement import EngagementBook
 from gnomon.daemon.inbox.findings import RuleSurfaces
 from gnomon.daemon.inbox.inbox import Inbox
@@ -180,6 +181,7 @@ def _wire_inbox(core: Core) -> None:
     core.artifacts = Artifacts(
         core.stores, platform.disk, lambda: core.presence.is_here(steady(platform.clock))
     )
+    core.closed_items = ClosedItems(core.memo)
     core.book = EngagementBook(core.stores, core.fitness.config, core.inbox_changed)
     core.inbox = Inbox(
         core.book,
@@ -188,6 +190,7 @@ def _wire_inbox(core: Core) -> None:
         core.seen,
         core.scaffold_version,
         platform.clock.wall,
+        core.closed_items.add,
     )
     core.findings = RuleSurfaces(
         memo=core.memo,
@@ -247,6 +250,7 @@ def _wire_resident(core: Core) -> None:
         say=core.say_status,
         manifest=core.manifest,
         executive=core.executive,
+        closed=core.closed_items,
     )
 
 

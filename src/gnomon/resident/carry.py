@@ -1,5 +1,6 @@
 """How a reflection changes the self-state, and what the self-state tells the next. Pure."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 
 import msgspec
@@ -7,8 +8,9 @@ import msgspec
 from gnomon.domain.instants import EPOCH, Millis, iso
 from gnomon.domain.messages import ModelReply
 from gnomon.domain.records import Mode, Reflection
-from gnomon.resident.notices import Told, within_a_day
+from gnomon.resident.notices import Told, same_title, within_a_day
 from gnomon.resident.reflection import (
+    MAX_ITEMS,
     Authority,
     Item,
     Perception,
@@ -55,6 +57,7 @@ def perceive(state: SelfState, now: Millis, operator_present: bool, mode: Mode) 
         open_questions=state.agenda.open_questions,
         agenda=state.agenda.candidates,
         repeating=_repeating(state),
+        closed_by_operator=state.agenda.closed,
     )
 
 
@@ -104,6 +107,37 @@ def ticked(state: SelfState, now: Millis, operator_present: bool) -> SelfState:
         shadow=replace(state.shadow, ticks=state.shadow.ticks + 1),
         perception=PerceptionState(operator_present=operator_present, seen_at=iso(now)),
     )
+
+
+def closed(state: SelfState, titles: Sequence[str]) -> SelfState:
+    """The operator settled these: they leave the agenda, and the next reflection is told."""
+    if not titles:
+        return state
+    carried, agenda = state.continuity, state.agenda
+    told = (*(each for each in agenda.closed if each not in titles), *titles)
+    return replace(
+        state,
+        continuity=replace(
+            carried,
+            thread=None if carried.thread and _is_of(titles, carried.thread) else carried.thread,
+            active_item=next(iter(_left((carried.active_item,), titles)), None),
+        ),
+        active_work=Work(items=_left(state.active_work.items, titles)),
+        background_work=Work(items=_left(state.background_work.items, titles)),
+        agenda=replace(
+            agenda,
+            candidates=_left(agenda.candidates, titles),
+            closed=told[-MAX_ITEMS:],
+        ),
+    )
+
+
+def _left(items: Sequence[Item | None], titles: Sequence[str]) -> tuple[Item, ...]:
+    return tuple(item for item in items if item is not None and not _is_of(titles, item))
+
+
+def _is_of(titles: Sequence[str], named: Item | Thread) -> bool:
+    return any(same_title(title, named.title) for title in titles)
 
 
 def reflected(state: SelfState, weighed: Weighed, reply: ModelReply, now: Millis) -> SelfState:

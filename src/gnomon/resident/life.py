@@ -37,6 +37,7 @@ from gnomon.resident.notices import Notice, has_room, notice_of
 from gnomon.resident.notifier import Notifier
 from gnomon.resident.ports import LedgerOverPipe, StateOverPipe
 from gnomon.resident.protocol import (
+    BUSY,
     Problem,
     ScaffoldText,
     Spawn,
@@ -142,7 +143,7 @@ class Resident:
 
     async def _tick(self, args: TickArguments) -> TickReply:
         if self._ticking:
-            return TickReply(reflected=False, error="busy")
+            return TickReply(reflected=False, error=BUSY)
         self._ticking = True
         try:
             return await self._one_tick(args)
@@ -155,6 +156,7 @@ class Resident:
             self._flags = _flags(args.scaffold, self._flags)
         await self._note_problems(args.problems)
         self._state = carry.ticked(self._state, args.now, args.operator_present)
+        self._state = carry.closed(self._state, args.closed)
         skip, fault, thought = args.skip_reason, None, None
         if skip is None:
             try:

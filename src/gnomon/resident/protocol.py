@@ -66,7 +66,7 @@ class Spawn(Said, frozen=True):
 
 class TickArguments(Said, frozen=True):
     """`scaffold` is null when it is the one of the tick before. `skip_reason` is the gate's
-    word; null: reflect.
+    word; null: reflect. `closed` are titles of agenda items that the operator has settled.
     """
 
     now: Millis
@@ -74,6 +74,11 @@ class TickArguments(Said, frozen=True):
     skip_reason: SkipReason | None
     operator_present: bool
     problems: tuple[Problem, ...] = ()
+    closed: tuple[str, ...] = ()
+
+
+BUSY = "busy"
+"""A tick's error: the one before it is still under way."""
 
 
 class TickReply(Said, frozen=True):

@@ -103,6 +103,7 @@ class Perception(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     `recent_conversation` are the subjects of the last turns, newest last, each cut short;
     never their text. `now` is in words: a small model copies what looks like a number.
+    `closed_by_operator` are items of its agenda that need no more thought.
     """
 
     operator_present: bool
@@ -118,6 +119,7 @@ class Perception(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     open_questions: tuple[str, ...] = ()
     agenda: tuple[Item, ...] = ()
     repeating: Repeating | None = None
+    closed_by_operator: tuple[str, ...] = ()
 
 
 def request(prompt: str, reference: str, perception: Perception) -> ModelRequest:

@@ -82,9 +82,12 @@ class Work(Group, frozen=True):
 
 
 class Agenda(Group, frozen=True):
+    """`closed` are titles that the operator settled since the last reflection."""
+
     candidates: Items = ()
     interests: Texts = ()
     open_questions: Texts = ()
+    closed: Texts = ()
 
 
 class OperatorNotifications(Group, frozen=True):

@@ -7,6 +7,7 @@ from gnomon import __version__
 from gnomon.brokers.model import ModelBroker
 from gnomon.config import Config
 from gnomon.daemon.child.residency import Residency
+from gnomon.daemon.inbox.closed_items import ClosedItems
 from gnomon.daemon.presence import Presence, steady
 from gnomon.daemon.store.stores import Stores
 from gnomon.domain.errors import CancelledByPeerError, GnomonError, InvalidOutputError
@@ -17,6 +18,7 @@ from gnomon.domain.plain import fields, read
 from gnomon.domain.records import Mode, SkipReason
 from gnomon.resident.gate import GateFacts, effective_mode
 from gnomon.resident.protocol import (
+    BUSY,
     ModelFacts,
     Problem,
     ScaffoldText,
@@ -42,6 +44,7 @@ class ResidentWorld:
     say: Callable[[], None]
     manifest: Manifest
     executive: Manifest
+    closed: ClosedItems
     last_scaffold: ScaffoldState | None = None
     handed_version: str | None = None
     last_fingerprint: tuple[object, ...] | None = None
@@ -98,6 +101,7 @@ class ResidentWorld:
                 steady(self.stores.clock), kernel.idle_activity_gate_minutes
             ),
             problems=_problems(scaffold),
+            closed=self.closed.waiting(),
         )
         self.reflecting = skip_reason is None
         try:
@@ -105,6 +109,8 @@ class ResidentWorld:
         finally:
             self.reflecting = False
         self.handed_version = scaffold.version
+        if reply.error != BUSY:
+            self.closed.told(tick.closed)
         if reply.reflected:
             self.last_fingerprint = fingerprint
         return reply

@@ -26,7 +26,9 @@ Run = Callable[[Any, Progress], Awaitable[Any]]
 
 
 class Inbox:
-    """`seen` hears of each act: whoever uses the inbox is here."""
+    """`seen` hears of each act: whoever uses the inbox is here. `closed` hears the title of an
+    agenda item that was settled.
+    """
 
     def __init__(
         self,
@@ -36,6 +38,7 @@ class Inbox:
         seen: Callable[[Sign], None],
         scaffold_version: Callable[[], str],
         now: Callable[[], Millis],
+        closed: Callable[[str], None],
     ) -> None:
         self._book = book
         self._surfaces = surfaces
@@ -43,6 +46,7 @@ class Inbox:
         self._seen = seen
         self._scaffold_version = scaffold_version
         self._now = now
+        self._closed = closed
 
     # --- reading: never engagement -----------------------------------------------------------
 
@@ -92,7 +96,7 @@ class Inbox:
         return ArtifactShown(artifact=name, text=text)
 
     async def resolve(self, asked: args.OfSurface, _: Progress) -> InboxItem:
-        """The agenda item that it stands for is settled."""
+        """The agenda item that it stands for is settled; the agent hears of it at its next tick."""
         operators_door()
         surface = self._found(asked.surface_id)[1]
         if surface.kind != "pending":
@@ -101,7 +105,10 @@ class Inbox:
                 next_step="Use or dismiss it.",
                 surface_id=asked.surface_id,
             )
-        return await self._record(asked.surface_id, "acted", "agenda_resolved")
+        settled = await self._record(asked.surface_id, "acted", "agenda_resolved")
+        if surface.origin == "model" and not surface.synthetic:
+            self._closed(surface.title)
+        return settled
 
     async def edit(self, asked: args.SurfaceEdit, _: Progress) -> InboxItem:
         """The operator's own wording, kept beside what was shown."""
