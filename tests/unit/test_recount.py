@@ -13,6 +13,7 @@ from gnomon.simulate.story import Did, Ended, Story
 CONFIG = {
     "window_seconds": 3_600,
     "min_reflections_for_valid_window": 5,
+    "M_min": 3,
     "weights": {"repeat": 0.5, "cooldown": 0.3, "concern": 0.2},
 }
 

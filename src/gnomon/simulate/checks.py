@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gnomon.config import KernelConfig
-from gnomon.domain.instants import Millis
+from gnomon.domain.instants import SECOND, Millis
 from gnomon.domain.messages import ModelRequest
 from gnomon.domain.views import Status
 from gnomon.ledger.verify import verify
@@ -59,7 +59,8 @@ class Checks:
         true_times = witness.true_times
         if not CLOUDS & story.faults.keys():
             times = true_times(agent.engagement_ledger)
-            self.found(*recount.truth_violations(engagement, times, story, self.unsure))
+            horizon = config["horizon_seconds"] * SECOND
+            self.found(*recount.truth_violations(engagement, times, story, self.unsure, horizon))
         self.found(
             *witness.compare(everything=True),
             *invariants.prompt_violations(self.prompts),

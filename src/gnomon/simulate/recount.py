@@ -15,7 +15,7 @@ from gnomon.simulate.story import Did, Span, Story
 Config = Mapping[str, Any]
 STEPPED = ("clock_step", "ledger_changed")
 HORIZON = 24 * HOUR
-WALL_HORIZON = 72 * HOUR
+"""Awake; by the wall it is three times as long."""
 CRASH_MARKS = 300 * SECOND
 SLACK = 5 * MINUTE
 """What happens this near to a bound may be judged either way: beats are a minute apart."""
@@ -70,7 +70,9 @@ def _window(
             yield f"window {said['window_start']} measures something although the clock was set"
         return
     within = [each for each in decisions if start <= each.at < end and each.seq <= _cited(line)]
-    for name, value in (_stall(within, config) | _engaged(said, engagement, outcomes, config)).items():
+    for name, value in (
+        _stall(within, config) | _engaged(said, engagement, outcomes, config)
+    ).items():
         if said[name] != value:
             yield f"window {said['window_start']}: {name} is {said[name]}, and not {value}"
 
@@ -159,7 +161,11 @@ def standing_outcomes(engagement: Sequence[Told]) -> dict[str, str]:
 
 
 def truth_violations(
-    engagement: Sequence[Told], true_times: Mapping[int, Millis], story: Story, unsure: set[str]
+    engagement: Sequence[Told],
+    true_times: Mapping[int, Millis],
+    story: Story,
+    unsure: set[str],
+    horizon: int = HORIZON,
 ) -> Iterator[str]:
     """What stands for each surface is what truly became of it."""
     outcomes = standing_outcomes(engagement)
@@ -169,20 +175,22 @@ def truth_violations(
             continue
         born = true_times[line.seq]
         did = [each for each in story.did if each.surface_id == surface]
-        yield from _late(surface, born, did, story)
-        allowed = _allowed(born, did, story)
+        yield from _late(surface, born, did, story, horizon)
+        allowed = _allowed(born, did, story, horizon)
         if outcomes.get(surface) not in allowed:
             wanted = " or ".join(str(each) for each in sorted(allowed, key=str))
             yield f"surface {surface} is {outcomes.get(surface)}, and not {wanted}"
 
 
-def _late(surface: str, born: Millis, did: Sequence[Did], story: Story) -> Iterator[str]:
+def _late(
+    surface: str, born: Millis, did: Sequence[Did], story: Story, horizon: int
+) -> Iterator[str]:
     for each in did:
-        if story.awake_between(born, each.at) > HORIZON + SLACK:
+        if story.awake_between(born, each.at) > horizon + SLACK:
             yield f"surface {surface} was answered after its time"
 
 
-def _allowed(born: Millis, did: Sequence[Did], story: Story) -> set[str | None]:
+def _allowed(born: Millis, did: Sequence[Did], story: Story, horizon: int) -> set[str | None]:
     """What may stand for a surface that was emitted at `born`. More than one thing where a
     bound is too near to tell.
     """
@@ -193,7 +201,7 @@ def _allowed(born: Millis, did: Sequence[Did], story: Story) -> set[str | None]:
     for span, following in zip(story.spans, [*story.spans[1:], None], strict=True):
         if span.end > born:
             awake += span.end - max(span.start, born)
-            may, is_settled = _after(span, following, born, awake)
+            may, is_settled = _after(span, following, born, awake, horizon)
             allowed |= may
             if is_settled:
                 return allowed
@@ -201,17 +209,17 @@ def _allowed(born: Millis, did: Sequence[Did], story: Story) -> set[str | None]:
 
 
 def _after(
-    span: Span, following: Span | None, born: Millis, awake: int
+    span: Span, following: Span | None, born: Millis, awake: int, horizon: int
 ) -> tuple[set[str | None], bool]:
     """What may have become of a surface by the time after a span; and whether that stays."""
-    may: set[str | None] = {"ignored"} if awake >= HORIZON - SLACK else set()
-    if awake >= HORIZON + SLACK:
+    may: set[str | None] = {"ignored"} if awake >= horizon - SLACK else set()
+    if awake >= horizon + SLACK:
         return may, True
     marks = _marks(span, following)
     if marks is not False:
         may.add("system_unavailable")
     back = following.start if following else span.end
-    if back - born >= WALL_HORIZON - SLACK:
+    if back - born >= 3 * horizon - SLACK:
         return may | {"system_unavailable"}, True
     return may, bool(marks)
 
