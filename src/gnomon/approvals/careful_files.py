@@ -149,10 +149,11 @@ def _seen(folder: int, name: str) -> Seen | None:
         if error.errno in (errno.ELOOP, errno.ENXIO):
             raise UnfitTargetError("is no regular file") from error
         raise
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        os.close(descriptor)
+        raise UnfitTargetError("is no regular file")
     with os.fdopen(descriptor, "rb") as file:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise UnfitTargetError("is no regular file")
         data = file.read(MOST_BYTES + 1)
         if len(data) > MOST_BYTES:
             raise UnfitTargetError(f"is larger than anybody looks through ({MOST_BYTES} bytes)")

@@ -122,10 +122,13 @@ class Marks:
         self.disk.unlink(self._mark(approval_id))
         self.disk.unlink(self._bytes(approval_id))
 
+    def names(self) -> list[str]:
+        """Of all that was begun and is still marked; ids sort by time."""
+        return sorted(path.stem for path in self.folder.glob("*.json"))
+
     def prune(self) -> None:
-        """Let the oldest go. Ids sort by time."""
-        names = sorted(path.stem for path in self.folder.glob("*.json"))
-        for name in names[:-BACKUPS_KEPT]:
+        """Let the oldest go."""
+        for name in self.names()[:-BACKUPS_KEPT]:
             self.forget(name)
 
     def _mark(self, approval_id: str) -> Path:
@@ -152,14 +155,14 @@ class Executions:
         return found
 
     async def run(self, held: Held, now: Millis) -> Executed | Refused:
-        """Do it if all is as it was held. Raises OSError when it could not be begun."""
+        """Do it if all is as it was held. Raises TrustError for a kind without an executor."""
         executor = self.of(held.action)
         found = await executor.look(held.target)
         said = _ruling(ruling, executor, held, found, now)
         return said if said is not None else await self._do(executor, held)
 
     async def resume(self, held: Held, now: Millis) -> Executed | Refused:
-        """Finish what a life before approved. Raises OSError when it could not be begun."""
+        """Finish what a life before approved. Raises StateError for a mark that is none."""
         executor = self.of(held.action)
         begun = self.marks.of(held.approval_id) is not None
         await executor.clear(held)

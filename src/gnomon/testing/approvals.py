@@ -1,163 +1,139 @@
-"""Pretended held actions: what their page is tried on."""
+"""Held actions without files: targets and marks in memory, and a kill where it is wanted."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
-from typing import Any
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Literal, TypeVar
 
-import msgspec
+from gnomon.approvals.execute import Begun, Marks, NotAsHeldError
+from gnomon.approvals.queue import Proposal
+from gnomon.approvals.ruling import Found
+from gnomon.disk import SYSTEM_DISK
+from gnomon.domain.errors import ConflictError
+from gnomon.domain.instants import Millis
+from gnomon.domain.json_value import Fields
+from gnomon.domain.records import Sha256
+from gnomon.domain.records_change import Held, HeldOrigin
+from gnomon.testing.clock import START
+from gnomon.testing.crash import Killed
 
-from gnomon.change.diff import unified
-from gnomon.daemon import arguments as given
-from gnomon.domain.errors import UsageError
-from gnomon.domain.instants import DAY, Millis, iso
-from gnomon.domain.views import Done
-from gnomon.domain.views_change import ApprovalShown, ApprovalStatus, ApprovalView
-from gnomon.gateway.operation import Operation, Progress
-from gnomon.testing.changes import AFTER, BEFORE
-from gnomon.testing.referee import NOON, SHA
-
-SKILL = """---
-name: release
-description: Cut a release of the shop.
----
-1. Run the tests with `pnpm test`.
-2. Tag it, and push the tag.
-"""
+T = TypeVar("T")
+KillAt = Literal["mark", "marked", "done"]
+"""Before the mark is there; once it is; once the target holds what was wanted."""
 
 
-def an_approval(approval_id: str, **changed: Any) -> ApprovalShown:
-    """A skill that waits for the operator since yesterday."""
-    names = [name for name in changed if name in ApprovalShown.__struct_fields__]
-    shown = {name: changed.pop(name) for name in names}
-    held = ApprovalView(
-        id=approval_id,
-        change_id=None,
-        action="skill.create",
-        target="release",
-        payload_sha256=SHA,
-        target_sha256=None,
-        created_at=iso(Millis(NOON - DAY)),
-        expires_at=iso(Millis(NOON + 6 * DAY)),
-        status="pending",
-        why="you did these steps 4 times.",
-        summary="write skill 'release' (6 lines)",
-        session=None,
-        untrusted=("codex",),
-    )
-    whole = ApprovalShown(
-        approval=msgspec.structs.replace(held, **changed),
-        payload={"name": "release"},
-        text=SKILL,
-        diff=unified("", SKILL, "release/SKILL.md"),
-        changed=None,
-        decided_by=None,
-        decided_at=None,
-        result=None,
-    )
-    return msgspec.structs.replace(whole, **shown)
+def at_once(work: Coroutine[Any, Any, T]) -> T:
+    """The result of a coroutine that waits for nothing."""
+    try:
+        work.send(None)
+    except StopIteration as ended:
+        return ended.value
+    raise AssertionError("it waits for something")
 
 
-def some_approvals() -> list[ApprovalShown]:
-    """One that waits, one whose file changed, one that is done."""
-    return [
-        an_approval("ap-3"),
-        an_approval(
-            "ap-2",
-            action="file.write",
-            target="notes/ports.md",
-            target_sha256=SHA,
-            why="you asked for a note on the ports.",
-            summary="write notes/ports.md (+4 -2 lines)",
-            untrusted=(),
-            text=AFTER,
-            diff=unified(BEFORE, AFTER, "notes/ports.md"),
-            changed="notes/ports.md was written since: its text is another.",
-            can_redo=True,
-        ),
-        an_approval(
-            "ap-1",
-            status="executed",
-            decided_by="you, on the dashboard",
-            decided_at=iso(Millis(NOON - DAY)),
-            result="release/SKILL.md was written.",
-            can_undo=True,
-        ),
-    ]
+def digest_of(text: str | None) -> Sha256 | None:
+    return None if text is None else sha256(text.encode()).hexdigest()
 
 
 @dataclass
-class PretendedApprovals:
-    """`held` newest first. `acts` is what was decided, in order; `failing` maps a name to what
-    it raises.
+class MemoryTargets:
+    """An executor: `texts` by target. `done` holds each doing, by approval, and `done_at` when;
+    `granted` and `kill_at` are the test's to change.
     """
 
-    held: list[ApprovalShown] = field(default_factory=list[ApprovalShown])
-    acts: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
-    failing: dict[str, Exception] = field(default_factory=dict[str, Exception])
+    texts: dict[str, str | None] = field(default_factory=dict[str, str | None])
+    done: list[str] = field(default_factory=list[str])
+    done_at: dict[str, Millis] = field(default_factory=dict[str, Millis])
+    now: Callable[[], Millis] = lambda: START
+    granted: bool = True
+    kill_at: KillAt | None = None
 
-    def rows(self) -> Iterable[Operation]:
-        """The rows of the table, named and typed as the daemon's."""
-
-        async def listed(_: given.ApprovalsList, __: Progress) -> list[ApprovalView]:
-            return [each.approval for each in self.held]
-
-        async def show(asked: given.OfApproval, _: Progress) -> ApprovalShown:
-            return self.find(asked.id)
-
-        async def approve(asked: given.Approve, _: Progress) -> Done:
-            self._note("approvals.approve", asked.id)
-            self._set(asked.id, "executed", result="It was written.", can_undo=True)
-            return Done(detail="It was written.")
-
-        async def reject(asked: given.OfApproval, _: Progress) -> Done:
-            self._note("approvals.reject", asked.id)
-            self._set(asked.id, "rejected")
-            return Done(detail="Rejected.")
-
-        async def redo(asked: given.OfApproval, _: Progress) -> ApprovalShown:
-            self._note("approvals.redo", asked.id)
-            old = self.find(asked.id)
-            self._set(asked.id, "redone", redone_as="ap-9")
-            fresh = msgspec.structs.replace(
-                old,
-                approval=msgspec.structs.replace(old.approval, id="ap-9"),
-                changed=None,
-                can_redo=False,
-            )
-            self.held.insert(0, fresh)
-            return fresh
-
-        async def undo(asked: given.OfApproval, _: Progress) -> Done:
-            self._note("approvals.undo", asked.id)
-            self._set(asked.id, "undone", can_undo=False)
-            return Done(detail="It is as it was.")
-
-        yield Operation(
-            "approvals.list", "Held", given.ApprovalsList, list[ApprovalView], listed, reads=True
+    def proposal(self, target: str, text: str) -> Proposal:
+        return Proposal(
+            action="file.write",
+            target=target,
+            payload={"text": text},
+            target_sha256=digest_of(self.texts.get(target)),
+            origin=HeldOrigin(role="resident"),
+            why="a test",
+            diff="",
         )
-        yield Operation("approvals.show", "One", given.OfApproval, ApprovalShown, show, reads=True)
-        yield Operation("approvals.approve", "Yes", given.Approve, Done, approve)
-        yield Operation("approvals.reject", "No", given.OfApproval, Done, reject)
-        yield Operation("approvals.redo", "Anew", given.OfApproval, ApprovalShown, redo)
-        yield Operation("approvals.undo", "Back", given.OfApproval, Done, undo)
 
-    def _note(self, name: str, which: str) -> None:
-        if name in self.failing:
-            raise self.failing[name]
-        self.acts.append((name, which))
+    def refusal(self, held: Held) -> str | None:
+        del held
+        return None if self.granted else "it was taken back."
 
-    def find(self, approval_id: str) -> ApprovalShown:
-        for each in self.held:
-            if each.approval.id == approval_id:
-                return each
-        raise UsageError(f"There is no approval {approval_id!r}.")
+    def wanted(self, held: Held) -> Sha256 | None:
+        return digest_of(self.text(held.payload))
 
-    def _set(self, approval_id: str, status: ApprovalStatus, **changed: Any) -> None:
-        self.held = [
-            msgspec.structs.replace(
-                each, approval=msgspec.structs.replace(each.approval, status=status), **changed
-            )
-            if each.approval.id == approval_id
-            else each
-            for each in self.held
-        ]
+    def text(self, payload: Fields) -> str:
+        return str(payload["text"])
+
+    async def look(self, target: str) -> Found:
+        return Found(digest_of(self.texts.get(target)))
+
+    async def before(self, held: Held) -> bytes | None:
+        text = self.texts.get(held.target)
+        if digest_of(text) != held.target_sha256:
+            raise NotAsHeldError(digest_of(text))
+        return None if text is None else text.encode()
+
+    async def execute(self, held: Held) -> str:
+        self._die("marked")
+        self.done.append(held.approval_id)
+        self.done_at[held.approval_id] = self.now()
+        self.texts[held.target] = self.text(held.payload)
+        self._die("done")
+        return "Done."
+
+    async def undo(self, held: Held, before: bytes | None) -> str:
+        if digest_of(self.texts.get(held.target)) != self.wanted(held):
+            raise ConflictError("It was changed since.")
+        self.texts[held.target] = None if before is None else before.decode()
+        return "Undone."
+
+    async def proposed_again(self, held: Held) -> Proposal:
+        return self.proposal(held.target, self.text(held.payload))
+
+    async def clear(self, held: Held) -> None:
+        del held
+
+    def _die(self, at: KillAt) -> None:
+        if self.kill_at == at:
+            self.kill_at = None
+            raise Killed(at)
+
+
+class MemoryMarks(Marks):
+    """Marks in memory; `targets` says whether the power goes before one is there."""
+
+    def __init__(self, targets: MemoryTargets) -> None:
+        super().__init__(Path("nowhere"), SYSTEM_DISK)
+        kept: dict[str, tuple[Begun, bytes | None]] = {}
+        object.__setattr__(self, "_kept", kept)
+        object.__setattr__(self, "_targets", targets)
+
+    _kept: dict[str, tuple[Begun, bytes | None]]
+    _targets: MemoryTargets
+
+    def begin(self, held: Held, before: bytes | None) -> None:
+        if self._targets.kill_at == "mark":
+            self._targets.kill_at = None
+            raise Killed("mark")
+        name = held.approval_id
+        mark = Begun(approval_id=name, target=held.target, before_sha256=held.target_sha256)
+        self._kept[name] = mark, before
+
+    def of(self, approval_id: str) -> Begun | None:
+        found = self._kept.get(approval_id)
+        return None if found is None else found[0]
+
+    def before(self, mark: Begun) -> bytes | None:
+        return self._kept[mark.approval_id][1]
+
+    def forget(self, approval_id: str) -> None:
+        self._kept.pop(approval_id, None)
+
+    def names(self) -> list[str]:
+        return sorted(self._kept)

@@ -250,6 +250,15 @@ class Approving:
                     await self._finish(found)
                 except (GnomonError, OSError) as error:
                     self.stores.journal(f"{found.approval_id} is not finished yet: {error}")
+            await self._clear()
+
+    async def _clear(self) -> None:
+        """What a doing or an undoing that was cut off left beside its target."""
+        marked = frozenset(self.executions.marks.names())
+        for each in self.state().all():
+            if each.approval_id in marked:
+                held = self.held(each)
+                await self.executions.of(held.action).clear(held)
 
     async def _finish(self, found: Approval) -> None:
         held = self.held(found)
