@@ -35,7 +35,7 @@ from gnomon.scaffold.hashing import snapshot_name
 from gnomon.testing.hostile_home import EVIL_RULES
 from gnomon.testing.hostile_loopback import Door, acks
 from tests.capabilities import has
-from tests.change_kit import PARENT, a_laboratory
+from tests.change_kit import PARENT, a_change, a_laboratory
 from tests.live_kit import LiveGateway, a_live_gateway
 from tests.redteam.conftest import run_as
 from tests.redteam.tally import tally
@@ -398,3 +398,15 @@ def test_a_config_in_the_scaffold_is_not_the_referees(
     monkeypatch.setattr(versions, "check_name", lambda path: None)
     lab.scaffold.write(f"../{RULES}", EVIL_RULES)
     assert ensure_fitness_config(lab.stores.agent).config.dev_mode, "with the defence off"
+
+
+@pytest.mark.parametrize("target", OUT_OF_SCOPE[1:5])
+async def test_a_change_of_what_is_no_scaffold_file_ends_there(tmp_path: Path, target: str) -> None:
+    """Also where nobody checked it: it is refused, and keeps no other from being tried."""
+    lab = a_laboratory(tmp_path)
+    await lab.changes.propose(a_change(1, candidate=EVIL_RULES, target=target))
+    await lab.changes.propose(a_change(2))
+    ended, tried_next = lab.changes.state().in_order()
+    tally("config", f"applied to {target}", 1, int(ended.status != "refused"))
+    assert (ended.status, tried_next.status) == ("refused", "watched")
+    await lab.close()

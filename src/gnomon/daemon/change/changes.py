@@ -163,15 +163,15 @@ class Changes:
         """Put the candidate in the place of the very text that it was made from."""
         change, now = life.change, self.stores.clock.wall()
         before = self.look_at_scaffold(now)
-        standing = self._standing_sha256(change.target)
-        if standing == change.base_sha256:
-            try:
+        try:
+            standing = self._standing_sha256(change.target)
+            if standing == change.base_sha256:
                 self.scaffold.write(change.target, change.candidate)
-            except ScaffoldError as error:
-                await self._ended(life, "refused", str(error))
-                return
-        elif standing != change.candidate_sha256:  # equal: a kill came before this line
-            await self._ended(life, "voided", EDITED)
+        except ScaffoldError as error:
+            await self._ended(life, "refused", str(error))
+            return
+        if standing not in (change.base_sha256, change.candidate_sha256):
+            await self._ended(life, "voided", EDITED)  # the candidate: a kill came before this line
             return
         after = self.look_at_scaffold(now)
         kept = self.scaffold.kept(change.target, change.base_sha256)
