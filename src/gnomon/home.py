@@ -187,6 +187,11 @@ class Home:
     def agents(self) -> Path:
         return self.root / "agents"
 
+    @property
+    def demo(self) -> "Home":
+        """A simulated month's home, beside this one and apart from it."""
+        return Home(self.root.with_name(f"{self.root.name}-demo"))
+
     def agent(self, agent: str) -> AgentPaths:
         return AgentPaths(agent, self.agents / agent)
 

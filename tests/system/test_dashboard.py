@@ -113,6 +113,20 @@ async def test_one_chooses_what_is_read(visit: Visit):
     assert asked.paths == ("/mnt/old/transcripts",)
 
 
+async def test_a_simulated_month_is_lived_with_its_progress_and_then_offered(visit: Visit):
+    gnomon = visit.house.gnomon
+    gnomon.gate.clear()
+    await visit.page.click("text=See a simulated month")
+    await visit.sees_text("#card-more", "Living a simulated month: day 1 of 2.")
+    assert not await visit.page.is_visible("text=Open it")
+    gnomon.gate.set()
+    await visit.sees_text("#card-more", "The month is ready.")
+    link = visit.page.locator("#card-more >> text=Open it")
+    assert await link.get_attribute("href") == "http://127.0.0.1:9/login?t=x"
+    assert await link.get_attribute("target") == "_blank"
+    assert len(gnomon.called("demo.open")) == 1
+
+
 async def test_not_now_hides_a_card_for_good(visit: Visit):
     await visit.page.click("#card-history >> text=Not now")
     await visit.page.wait_for_selector("#card-history", state="hidden")

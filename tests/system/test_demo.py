@@ -13,8 +13,9 @@ from gnomon.cli.verbs_demo import beside
 from gnomon.daemon.store import heartbeat
 from gnomon.domain.instants import parse_iso
 from gnomon.home import Home
+from gnomon.lock import holder
 from gnomon.simulate.world import Plan, simulate
-from tests.daemon_kit import Daemon, House, a_house, snapshot
+from tests.daemon_kit import Daemon, House, RefusedError, a_house, snapshot, wait_until
 
 pytestmark = pytest.mark.system
 LINK_LASTS = 600_000
@@ -80,6 +81,23 @@ def test_its_clock_goes_on_from_its_last_moment(house: House) -> None:
     last = heartbeat.read(house.home.heartbeat)
     assert last is not None
     assert 0 <= parse_iso(link["expires_at"]) - last.wall - LINK_LASTS < 60_000
+
+
+def test_the_page_opens_it_and_it_ends_with_the_gateway_that_opened_it(month: Path) -> None:
+    shown = Home(month)
+    with a_house(month.with_name("gnomon")) as house:
+        daemon = house.up()
+        link = daemon.call("demo.open")
+        held = holder(shown.lock)
+        assert held is not None
+        assert link["url"].startswith(f"{held.url}/login?t=")
+        again = daemon.call("demo.open")
+        assert again["url"].startswith(f"{held.url}/login?t=")
+        assert again["url"] != link["url"]
+        assert daemon.terminate() == 0
+        wait_until(lambda: holder(shown.lock) is None, 20, "the month's own end")
+    with a_house(month) as house, pytest.raises(RefusedError):
+        house.up().call("demo.open")
 
 
 def test_the_verb_shows_it_and_finds_it_again(month: Path) -> None:

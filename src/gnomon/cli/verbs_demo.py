@@ -10,6 +10,7 @@ from gnomon.cli import asks
 from gnomon.cli.connection import answers
 from gnomon.cli.line import Line
 from gnomon.cli.options import AgentOption, HomeOption, Invocation, JsonOption, invocation
+from gnomon.cli.progress import Progress
 from gnomon.domain.errors import UsageError
 from gnomon.home import Home
 from gnomon.lock import holder
@@ -54,16 +55,25 @@ def demo(
 
 def beside(home: Path) -> Path:
     """Where the demo's home is: `gnomon` -> `gnomon-demo`."""
-    return home.with_name(f"{home.name}-demo")
+    return Home(home).demo.root
 
 
 def _live(asked: Invocation, shown: Home) -> None:
     """Live the month. Raises UsageError when its place is taken by something else."""
     from gnomon.simulate.world import Plan, simulate
 
+    title = f"Living {DAYS} days in {shown.root}"
     if not asked.as_json:
-        asked.output.note(f"Living {DAYS} days in {shown.root} ...")
-    lived = simulate(Plan(days=DAYS, seed=SEED, keep=shown.root))
+        asked.output.note(f"{title} ...")
+    with Progress(asked.output, "Living") as progress:
+
+        def told(day: int) -> None:
+            said = f"Day {day} of {DAYS}"
+            progress.part({"text": said, "read": day, "total": DAYS})
+            if asked.as_json:  # for the dashboard, which may have started this
+                asked.output.note(said)
+
+        lived = simulate(Plan(days=DAYS, seed=SEED, keep=shown.root, told=told))
     if lived.violations:
         raise UsageError(
             "The simulated month broke a rule: " + lived.violations[0],

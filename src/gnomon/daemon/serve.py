@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from gnomon.daemon.acts import Acts, Running
 from gnomon.daemon.core import Core
+from gnomon.daemon.demo_month import DemoMonth
 from gnomon.daemon.health.exhibit import exhibited
 from gnomon.daemon.life import Life
 from gnomon.daemon.operations import table
@@ -79,7 +80,9 @@ async def _live(
     next_tick_at = life.next_tick_at if life else lambda: None
     running = Running(listener.url, authority, next_tick_at, stopping.set)
     operations.update(table(core, Acts(core, running)))
+    month = DemoMonth(core.home)
     if life:
+        operations["demo.open"] = month.row()
         await life.begin()
     try:
         lock.tell(pid=os.getpid(), url=listener.url, agent=core.agent.agent)
@@ -91,11 +94,13 @@ async def _live(
                 "pid": os.getpid(),
                 "seconds": round(time.monotonic() - began, 3),
                 "login": link.url,
+                "login_expires_at": link.expires_at,
                 "paused_until": core.paused_until(),
             }
         )
         await stopping.wait()
     finally:
+        await month.close()
         if life:
             await life.end()
 

@@ -3,6 +3,7 @@ whose gateway may be gone at any moment.
 """
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from typing import Any, assert_never
@@ -73,6 +74,8 @@ class Days:
     operator: operators.Name
     seed: int
     end: Millis
+    passed: Callable[[Millis], None] = lambda _: None
+    """Hears, now and then, how late it is."""
     _queue: list[tuple[Millis, int, Happening]] = field(default_factory=list)
     _planned: int = 0
     _seen: set[str] = field(default_factory=set[str])
@@ -87,6 +90,7 @@ class Days:
         """Until the last day is over. The gateway then runs or not, as it came."""
         await self._start()
         while self._queue and self._queue[0][0] < self.end:
+            self.passed(self.now)
             if await self._until(self._queue[0][0]):
                 await self._happen(heappop(self._queue)[2])
         while not await self._until(self.end):

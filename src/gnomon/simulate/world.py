@@ -61,6 +61,8 @@ class Plan:
     without: frozenset[Role] = frozenset()
     rules: Mapping[str, Json] | None = None
     """Keys of fitness-config.json that are other than the locked ones."""
+    told: Callable[[int], None] = lambda _: None
+    """Hears of each day as it begins, counted from 1."""
 
 
 def simulate(plan: Plan) -> Simulated:
@@ -86,6 +88,7 @@ class _World:
         self._plan = plan
         self._home = home
         self._loop = loop
+        self._day = 0
         loop.set_exception_handler(self._unhandled)
         self._clock = VirtualClock(loop, START)
         self._story = Story()
@@ -105,7 +108,7 @@ class _World:
                 json.dumps({**json.loads(default_text()), **plan.rules})
             )
         end = Millis(START + plan.days * DAY)
-        days = Days(machine, self._story, self._checks, plan.operator, plan.seed, end)
+        days = Days(machine, self._story, self._checks, plan.operator, plan.seed, end, self._passed)
         days.plan(*operators.plan(plan.operator, plan.seed, START, plan.days))
         if plan.faults:
             days.plan(*faults.plan(plan.seed, START, plan.days))
@@ -120,6 +123,12 @@ class _World:
         await machine.stop()
         self._checks.at_the_end(kernel, end)
         return self._told(shown)
+
+    def _passed(self, at: Millis) -> None:
+        day = (at - START) // DAY + 1
+        if day > self._day:
+            self._day = day
+            self._plan.told(day)
 
     # --- what is heard -----------------------------------------------------------------------
 

@@ -21,6 +21,7 @@ from gnomon.domain.views import (
     ImportRow,
     Journal,
     LedgerReport,
+    LoginLink,
     MessageView,
     ModelOffer,
     Report,
@@ -165,6 +166,7 @@ class PretendedGnomon:
                 "history.import", "Read transcripts", given.HistoryImport, list[ImportRow],
                 self._import, outlives_pages=True,
             ),
+            Operation("demo.open", "Show a month", Nothing, LoginLink, self._month),
             *self.inbox.rows(),
             *self.changes.rows(),
             *self.approvals.rows(),
@@ -221,6 +223,13 @@ class PretendedGnomon:
                 await self._wait("chat.turn")
             progress({"text": piece})
         return self.reply
+
+    async def _month(self, arguments: Nothing, progress: Progress) -> LoginLink:
+        self._note("demo.open", arguments)
+        for day in (1, 2):
+            progress({"text": f"Living day {day} of 2", "done": day, "of": 2})
+            await self._wait("demo.open")
+        return LoginLink(url="http://127.0.0.1:9/login?t=x", expires_at="2026-05-24T18:10:00.000Z")
 
     async def _import(self, arguments: given.HistoryImport, progress: Progress) -> list[ImportRow]:
         self._note("history.import", arguments)

@@ -52,6 +52,7 @@ async function finished(doer, outcome, result) {
     const after = outcome.querySelector("[data-after]");
     if (after) after.hidden = result.length === 0;
   }
+  if (doer.dataset.do === "demo.open") offer(outcome, result.url);
   if (hides && result.length) await ask("cards.hide", { card: hides });
   if (then) {
     delete doer.dataset.acting;
@@ -69,11 +70,21 @@ function failed(outcome, error) {
 function progress(outcome, part) {
   if (!outcome || part.of === undefined) return;
   const bar = outcome.querySelector("[data-bar]");
-  tell(outcome, say("reading", { done: part.done, of: part.of, file: shortName(part.file) }));
+  const { done, of, file } = part;
+  tell(outcome, file ? say("reading", { done, of, file: shortName(file) }) : say("living", { done, of }));
   if (!bar) return;
   bar.hidden = false;
   bar.max = part.of;
   bar.value = part.done;
+}
+
+/** A page of another address, which the reader opens: its link works once. */
+function offer(outcome, address) {
+  tell(outcome, say("lived"));
+  const link = outcome.querySelector("[data-link]");
+  link.href = address;
+  link.hidden = false;
+  link.addEventListener("click", () => { setTimeout(() => { outcome.hidden = true; }); }, { once: true });
 }
 
 function tell(outcome, text, isFault = false) {
