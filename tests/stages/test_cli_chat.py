@@ -43,6 +43,7 @@ def gnomon(**other: object) -> FakeConnection:
             MessageView(turn=1, role="user", text="earlier", at=""),
             MessageView(turn=1, role="assistant", text="answer", at=""),
         ],
+        "approvals.list": [],
         "model.list": [],
         "model.use": Done(detail="qwen answers."),
         "status.show": STATUS,

@@ -134,6 +134,14 @@ def test_what_nobody_could_look_through_is_refused(
     assert caught.value.code == code
 
 
+@pytest.mark.parametrize("name", ["a\n+++ b", "a\u202eb", "a\x1b[2Jb", "a\udcffb", "a\tb"])
+def test_a_name_that_could_pass_for_another_is_refused(name: str) -> None:
+    with pytest.raises(ToolFaultError, match="cannot be shown") as caught:
+        drafted(f"/d/{name}", None, content="x")
+    assert caught.value.code == "DENIED"
+    assert caught.value.reason.isprintable()
+
+
 def test_there_is_nothing_to_edit_in_no_file_and_no_payload_in_other_fields() -> None:
     with pytest.raises(ToolFaultError, match="no such file"):
         drafted("/d/a", None, passage=Passage(old="a", new="b"))

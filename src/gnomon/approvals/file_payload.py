@@ -79,8 +79,11 @@ def drafted(
     """A write of `content`, or of what a passage's replacement gives.
 
     Raises ToolFaultError: the passage is not there once (`NOT_FOUND`, `NOT_UNIQUE`), there is
-    no file to edit (`FILE_NOT_FOUND`), or it cannot be shown (`TOO_LARGE`, `BINARY`).
+    no file to edit (`FILE_NOT_FOUND`), or it cannot be shown (`TOO_LARGE`, `BINARY`, `DENIED`
+    for a name with signs that have no look of their own).
     """
+    if not path.isprintable():
+        raise ToolFaultError("DENIED", f"The name {path!r} cannot be shown as it is.")
     if passage is not None:
         if before is None:
             raise ToolFaultError("FILE_NOT_FOUND", f"{path}: there is no such file.")

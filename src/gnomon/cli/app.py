@@ -6,6 +6,7 @@ import typer
 
 from gnomon import __version__
 from gnomon.cli import (
+    verbs_approvals,
     verbs_changes,
     verbs_chat,
     verbs_demo,
@@ -47,6 +48,7 @@ def build() -> typer.Typer:
         verbs_chat,
         verbs_history,
         verbs_inbox,
+        verbs_approvals,
         verbs_fitness,
         verbs_changes,
         verbs_jobs,

@@ -54,6 +54,14 @@ CHANGES_SHOW = Ask("changes.show", views_change.ChangeShown)
 CHANGES_DIFF = Ask("changes.diff", views_change.ChangeDiff)
 CHANGES_REVERT = Ask("changes.revert", views.Done)
 
+APPROVALS_LIST = Ask("approvals.list", list[views_change.ApprovalView])
+APPROVALS_SHOW = Ask("approvals.show", views_change.ApprovalShown)
+APPROVALS_APPROVE = Ask("approvals.approve", views_change.ApprovalShown)
+APPROVALS_REJECT = Ask("approvals.reject", views_change.ApprovalShown)
+APPROVALS_REDO = Ask("approvals.redo", views_change.ApprovalShown)
+APPROVALS_UNDO = Ask("approvals.undo", views_change.ApprovalShown)
+APPROVALS_FORGET = Ask("approvals.forget", views_change.ApprovalShown)
+
 JOBS_LIST = Ask("jobs.list", list[views_change.JobView])
 JOBS_RUN = Ask("jobs.run", views_change.JobDone)
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from gnomon.cli import asks
+from gnomon.cli.chat_cards import HeldCards
 from gnomon.cli.connection import Connection
 from gnomon.cli.line import Line
 from gnomon.cli.output import Output
@@ -54,6 +55,7 @@ class ChatSession:
         self._mid_line = False
         self._steps: set[str] = set()
         """What was said of this turn's steps: a long turn says each thing once."""
+        self._cards = HeldCards(connection, output)
         self._commands: dict[str, Command] = {
             "/new": self._new,
             "/sessions": self._sessions,
@@ -80,6 +82,13 @@ class ChatSession:
                 return
             if text:
                 self.answer(text)
+            if text and not text.startswith("/"):
+                self.ask_about_held(read)
+
+    def ask_about_held(self, read: Callable[[str], str] = input) -> None:
+        """After a turn: what it held waits for a word. On a terminal alone."""
+        if self.session is not None and self._output.interactive:
+            self._cards.ask(self.session, read)
 
     def answer(self, text: str) -> None:
         """A command or a turn, with its errors told and its Ctrl-C taken."""

@@ -72,7 +72,9 @@ def once(asked: Invocation, turn: Turn) -> None:
             reply = connection.call(asks.CHAT_TURN, turn.arguments())
             asked.output.json(reply)
         else:
-            reply = ChatSession(connection, asked.output).take(turn)
+            talk = ChatSession(connection, asked.output)
+            reply = talk.take(turn)
+            talk.ask_about_held()
     finally:
         connection.close()
     if reply.stop_reason == MODEL_FAILED:
