@@ -61,7 +61,7 @@ def in_virtual_time(work: Callable[[], Awaitable[T]]) -> T:
 class ScriptedHost:
     """Plays a model's host: `says` answers each request, in no time."""
 
-    def __init__(self, says: Callable[[ModelRequest], str]) -> None:
+    def __init__(self, says: Callable[[ModelRequest], "str | ModelReply"]) -> None:
         self.says = says
         self.requests: list[ModelRequest] = []
 
@@ -74,7 +74,9 @@ class ScriptedHost:
         del op, send_part
         request = msgspec.convert(args["request"], ModelRequest)
         self.requests.append(request)
-        reply = ModelReply(content=self.says(request), finish="stop", model="scripted")
+        reply = self.says(request)
+        if isinstance(reply, str):
+            reply = ModelReply(content=reply, finish="stop", model="scripted")
         return msgspec.to_builtins(reply)
 
 
@@ -116,7 +118,7 @@ class World:
     """A home with a clock. Make it inside the loop."""
 
     root: Path
-    says: Callable[[ModelRequest], str] | None = None
+    says: "Callable[[ModelRequest], str | ModelReply] | None" = None
     config: str = ""
     fitness: str = ""
     kind: str = "local"

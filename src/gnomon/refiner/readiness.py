@@ -18,6 +18,10 @@ DAYS = 7
 """Of windows, by UTC date; the engagement is that of the last so many days."""
 LOW, HIGH = 0.2, 0.95
 """Seed 1, phase 3: beyond these the surfaces are brought too often, or too seldom."""
+NOT_ENABLED = (
+    "You have not said that the number fits what you see: `gnomon fitness`, then "
+    "`gnomon refine enable`."
+)
 FAILURES_MOST = 2
 """Page 6: two failures in a row, and it says why and stops."""
 OFF_MOST = 0.5
@@ -172,10 +176,4 @@ def _evidence(evidence: Evidence) -> list[Reason]:
 def _confirmed(evidence: Evidence) -> list[Reason]:
     if evidence.enabled:
         return []
-    return [
-        Reason(
-            "not-enabled",
-            "You have not said that the number fits what you see: `gnomon fitness`, then "
-            "`gnomon refine enable`.",
-        )
-    ]
+    return [Reason("not-enabled", NOT_ENABLED)]

@@ -29,6 +29,7 @@ from gnomon.referee.rules import windows_needed
 from gnomon.refiner import schedule
 from gnomon.refiner.readiness import (
     DAYS,
+    NOT_ENABLED,
     Evidence,
     Means,
     ModelFault,
@@ -115,14 +116,16 @@ class RefineTime:
     # --- is it due? ------------------------------------------------------------------------------
 
     def not_due(self, now: Millis) -> str | None:
-        """Why a beat does not run it; null: it is due. Reads files only where it is otherwise
-        due, and then once an hour.
+        """Why a beat does not run it; null: it is due. The cheapest reasons come first, and files
+        are read only where it is otherwise due, once an hour.
         """
-        if not schedule.has_come(self._every, self._last, self._parts.ticks(), now):
-            return SENTENCES["early"]
+        if not (self._parts.loaded.config.dev_mode or self.state.enabled_at is not None):
+            return NOT_ENABLED
         reason = self.in_the_way()
         if reason is not None:
             return SENTENCES[reason]
+        if not schedule.has_come(self._every, self._last, self._parts.ticks(), now):
+            return SENTENCES["early"]
         missing = self._missing_lately(now)
         return missing[0].sentence if missing else None
 
