@@ -320,6 +320,24 @@ def test_a_step_back_nulls_the_windows_that_are_lived_twice() -> None:
     assert standing(found)[hour(4)].stall_reason == "missing_data"
 
 
+def test_a_wrong_year_of_some_hours_hides_nothing_of_what_follows() -> None:
+    """Found by a simulated life: a step forward that was noted between two windows, and undone
+    a minute later, was waited for until its year would come.
+    """
+    story = Story()
+    story.begin()
+    live_hours(story, 1)
+    story.step(365 * 86400)
+    live_hours(story, 2.3)
+    story.step(3600)
+    story.step(-365 * 86400)
+    story.answer(story.surface(), "acted")
+    live_hours(story, 2)
+    found = story.fitness()
+    acted = [line.engagement_counts.acted for line in standing(found).values()]
+    assert sum(acted) == 1
+
+
 def stepping() -> Story:
     """Surfaces about a clock that is set forward, then back further."""
     story = Story(config=FitnessConfig(horizon_seconds=2 * 3600))

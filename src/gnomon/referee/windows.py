@@ -177,6 +177,8 @@ class _Planner:
         end = stay.tally.start + self._config.window_ms + SETTLES_AFTER
         last_start = self._tail.last_start
         went_back = last_start is not None and iso(stay.tally.start) < last_start
+        if went_back:
+            self._take_to_set_back(stay, end)
         previous = None if went_back or not self._next else self._lines[self._next - 1].at
         while self._next < len(self._lines):
             line = self._lines[self._next]
@@ -186,6 +188,22 @@ class _Planner:
                 return
             previous = line.at
             self._take_next()
+
+    def _take_to_set_back(self, stay: Stay, end: int) -> None:
+        """The clock went back before this stay: what was written until then comes first, though
+        it is dated later than all of the stay. Else it would be waited for until that time
+        comes again, a year perhaps, and all that follows it with it.
+        """
+        lines = self._lines
+        if self._next and lines[self._next - 1].at < end:
+            return  # that is behind already
+        while self._next < len(lines) and lines[self._next].at >= end:
+            behind = range(self._next + 1, len(lines))
+            back = next((at for at in behind if lines[at].at < lines[at - 1].at), None)
+            if back is None or lines[back].at > stay.tally.last_at:
+                return
+            while self._next < back:
+                self._take_next()
 
     def _take_next(self) -> None:
         line = self._lines[self._next]
