@@ -18,6 +18,7 @@ from gnomon.cli import (
     verbs_jobs,
     verbs_life,
     verbs_model,
+    verbs_refine,
     verbs_simulate,
 )
 from gnomon.cli.options import AgentOption, HomeOption, Setting, note_options
@@ -51,6 +52,7 @@ def build() -> typer.Typer:
         verbs_approvals,
         verbs_fitness,
         verbs_changes,
+        verbs_refine,
         verbs_jobs,
         verbs_folders,
         verbs_model,
