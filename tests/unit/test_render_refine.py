@@ -21,7 +21,7 @@ def words(lines: list[Line]) -> list[str]:
 
 def test_it_says_when_it_is_next_due() -> None:
     assert words(readiness_lines(READY)) == [
-        "It may propose edits to its instructions. It is next due 2026-05-24 18:00."
+        "It may propose edits to its instructions. It is next due 2026-05-24 18:00 UTC."
     ]
     never = msgspec.structs.replace(READY, next_at=None)
     assert words(readiness_lines(never)) == ["It may propose edits to its instructions."]

@@ -7,9 +7,9 @@ from gnomon.domain.views_change import Readiness
 
 def readiness_lines(found: Readiness) -> list[Line]:
     """Whether it may run, then what is missing, then what it wanted and was refused."""
-    lines = (
-        [Line("DEV MODE: tested on two windows, without margin.", "bad")] if found.dev_mode else []
-    )
+    lines: list[Line] = []
+    if found.dev_mode:
+        lines.append(Line("DEV MODE: tested on two windows, without margin.", "bad"))
     if found.ready:
         when = f" It is next due {moment(found.next_at)}." if found.next_at is not None else ""
         lines.append(Line(f"It may propose edits to its instructions.{when}", "good"))

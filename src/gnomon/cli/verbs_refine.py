@@ -1,4 +1,4 @@
-"""`refine`: may it propose edits to its own instructions? The operator's word, and what is missing."""
+"""`refine`: may it propose edits to its own instructions? Your word, and what is missing."""
 
 import typer
 
