@@ -14,6 +14,7 @@ from pathlib import Path
 
 BUILD = Path("build")
 COVERAGE = BUILD / "coverage.json"
+RED_TEAM = BUILD / "redteam.json"
 NO_TESTS = 5
 BUDGET_SECONDS = 600
 """Page 9: at most ten minutes on two cores."""
@@ -48,6 +49,7 @@ def main(arguments: list[str]) -> int:
     """Run all parts, also after one failed. Exit code 1 when anything did."""
     began = time.monotonic()
     BUILD.mkdir(exist_ok=True)
+    RED_TEAM.unlink(missing_ok=True)  # what it tries is counted anew
     codes = [_run(number, part, arguments) for number, part in enumerate(PARTS, start=1)]
     if not arguments:
         codes.append(_gate())

@@ -16,9 +16,9 @@ LINES: dict[str, str] = {
     "laundering": "Bring the measure into a prompt",
     "artifact": "Be read by opening or touching one's own artifact",
     "ack": "Forge the operator's word over loopback",
+    "approvals": "Decide a held action, or have another done than was held",
     "config": "Put the missing rules of the measure there",
     "history": "Rewrite, rehash or roll back a ledger unseen",
-    "refiner": "Do, as the refiner, what is not one of its four tools",
 }
 """What was tried, by a short name."""
 

@@ -8,12 +8,13 @@ the measure in the scaffold is `test_laundering.py`.
 """
 
 import asyncio
+import fcntl
 import hashlib
 import json
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,8 @@ SIZES = {"ledger/size", "ledger/size-by-a-place", "ledger/folders-time"}
 """What level `partial` leaves open for everybody (docs/trust.md): names, sizes and times."""
 OF_PROGRAMS = {"ledger/size-by-a-program"}
 """And for the programs of a tool host."""
+ROOM = {"ledger/room-on-its-disk"}
+"""What a tool host sees at every level: that something grew, somewhere on its workspace's disk."""
 TOLD_DONE = {"artifact/touch", "artifact/set-its-times"}
 """At `partial` a tool host's programs are told that it was done, and nothing was."""
 HELD_BY_MODE = {"versions/overwrite", "versions/append", "versions/truncate"}
@@ -63,8 +66,23 @@ Played = dict[str, Any]
 pytestmark = [pytest.mark.redteam, pytest.mark.timeout(120)]
 
 
-@cache
-def _played(user: str) -> str:
+@pytest.fixture(scope="session")
+def played(user: str, tmp_path_factory: pytest.TempPathFactory) -> Played:
+    """What came of it all, by this user. It is played once, also where several run the tests."""
+    shared = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        shared = shared.parent
+    with (shared / f"home-driver-{user}.json").open("a+", encoding="utf-8") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        file.seek(0)
+        told = file.read()
+        if not told:
+            told = play(user)
+            file.write(told)
+        return json.loads(told)
+
+
+def play(user: str) -> str:
     full = has("jail-full")
     request = {
         "roles": ROLES,
@@ -73,15 +91,8 @@ def _played(user: str) -> str:
     }
     command = [sys.executable, "-B", "-m", "tests.redteam.home_driver"]
     done = run_as(user, command, json.dumps(request))
-    if done.returncode:
-        raise AssertionError(done.stderr)
+    assert not done.returncode, done.stderr
     return done.stdout
-
-
-@pytest.fixture(scope="session")
-def played(user: str) -> Played:
-    """What came of it all, by this user. It is played once."""
-    return json.loads(_played(user))
 
 
 @pytest.fixture
@@ -111,9 +122,10 @@ def opened(found: dict[str, Any], group: str) -> set[str]:
 
 def left_open(level: JailLevel, role: Role) -> set[str]:
     """What is said to be open at a level."""
+    found = ROOM if role == "tool-host" else set[str]()
     if level == "full":
-        return set()
-    return SIZES | (OF_PROGRAMS | TOLD_DONE if role == "tool-host" else set())
+        return found
+    return found | SIZES | (OF_PROGRAMS | TOLD_DONE if role == "tool-host" else set())
 
 
 # --- prior versions cannot be overwritten or deleted -------------------------------------------

@@ -135,6 +135,7 @@ def _ledger_from_workspace(on: HomeTargets, place: Path) -> dict[str, Attack]:
         "by-a-link": lambda: _read_by_link(place / "ledger-link", on.ledger),
         "by-a-hard-link": lambda: os.link(on.ledger, place / "ledger-copy"),
         "by-dot-dot": Path(f"{place}/..{'/..' * 30}{on.ledger}").read_bytes,
+        "room-on-its-disk": lambda: os.statvfs(place),
     }
 
 
