@@ -244,6 +244,7 @@ LOOKS = (
     "/part/artifact?surface={surface}",
 )
 ACTS = ("open", "read", "use", "dismiss", "resolve")
+LEDGERS = ("/api/ledger.read?name=engagement-ledger", "/api/fitness.show", "/part/fitness")
 BY_GET = tuple(f"/api/inbox.{act}?surface_id={{surface}}" for act in ACTS)
 
 
@@ -325,12 +326,15 @@ async def test_a_program_without_a_jail_and_without_the_token_forges_nothing(
         tally("ack", "without a jail", len(found), len(through))
         assert through == set()
         assert live.outcomes() == []
+        assert await get(live, LEDGERS, CLIENTS) == [403] * len(LEDGERS)
+        tally("ledger", "with a client's token", len(LEDGERS), 0)
         monkeypatch.setattr(Authority, "scope", lambda *_: "operator")
         monkeypatch.setattr(Authority, "use_link", lambda self, _, now: self._open_session(now))
         monkeypatch.setattr(admit, "fault_of_origin", lambda *asked, by_bearer: None)
         serve_by_get(live)
         assert all((await forged(live, surface)).values()), "with the defence off"
         assert live.outcomes() == [(surface, "acked", "dashboard_click")]
+        assert await get(live, LEDGERS, CLIENTS) == [200] * len(LEDGERS)
 
 
 async def forged(live: LiveGateway, surface: str) -> dict[str, bool]:
