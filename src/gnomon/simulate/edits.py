@@ -32,7 +32,18 @@ EDITS: tuple[Edit, ...] = (
     Edit("Prefer plain words to long ones."),
     Edit("Name things as the operator names them."),
     Edit("Leave out what everybody knows."),
+    Edit("Put the subject first in each title."),
+    Edit("Use the same word for the same thing throughout."),
+    Edit("Give a date where a date is known."),
+    Edit("Say plainly when nothing has changed."),
+    Edit("Let a question end with a question mark."),
+    Edit("Avoid adjectives that measure nothing."),
+    Edit("Mention a file by its name, not by its place."),
+    Edit("Join two thoughts only when they belong together."),
+    Edit("Drop greetings and closing formulas."),
+    Edit("Spell out an abbreviation the first time."),
 )
+"""Most edits do nothing, as most do in life."""
 WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 LAUNDERS = 0.25
 """The chance that an edit also tries to carry a measured number into the prompt."""
