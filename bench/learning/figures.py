@@ -73,7 +73,7 @@ class Sizes:
 
 
 FULL = Sizes(lives=1_500, histories=200, depends=800)
-QUICK = Sizes(lives=30, histories=4, depends=20)
+QUICK = Sizes(lives=20, histories=2, depends=10)
 
 
 def measure(seed: int, sizes: Sizes) -> Figures:

@@ -18,6 +18,8 @@ class Version:
 
     def __init__(self, quality: float) -> None:
         self.quality = quality
+        self.measured: list[int] = []
+        """The wall hours of `stalls`."""
         self.stalls: list[WindowFacts] = []
         self.rates: list[WindowFacts] = []
         self._waiting: list[tuple[int, WindowFacts]] = []
@@ -26,6 +28,7 @@ class Version:
         """A whole window under this version; `index` is its awake hour."""
         start = iso(Millis(window.at * HOUR))
         if window.stall is not None:
+            self.measured.append(window.at)
             self.stalls.append(WindowFacts(start, window.stall, None))
         settles = index + window.matures_after
         self._waiting.append((settles, WindowFacts(start, None, window.engagement)))
@@ -33,8 +36,8 @@ class Version:
     def fork(self) -> "Version":
         """The same past, to go on from apart."""
         other = copy(self)
-        other.stalls, other.rates = self.stalls.copy(), self.rates.copy()
-        other._waiting = self._waiting.copy()
+        other.measured, other.stalls = self.measured.copy(), self.stalls.copy()
+        other.rates, other._waiting = self.rates.copy(), self._waiting.copy()
         return other
 
     def settle(self, index: int) -> None:

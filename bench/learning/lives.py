@@ -9,15 +9,16 @@ from bench.learning.judging import Trial, Version
 from bench.learning.rules import Compared
 from bench.learning.windows import counted
 from bench.learning.world import A_DAY, Hour, Operator, Pace, World
+from gnomon.daemon.change.refine_time import RECENT
+from gnomon.domain.instants import HOUR
 from gnomon.domain.records_change import Basis
 from gnomon.referee.config import FitnessConfig
+from gnomon.refiner.readiness import DAYS, HIGH, LOW
 
 BEFORE_DAYS = 4
 """Lived before a single edit: a baseline of both metrics at the busy pace."""
-READY_DAYS = 7
-READY_RATES = (0.2, 0.95)
-"""The gate before refinement (page 3): so many days of windows, pooled engagement within."""
-DAYS = 90
+A_QUARTER = 90
+"""Days of a history."""
 EDITS = (
     (0.0, 0.70),
     (-0.05, 0.08),
@@ -94,7 +95,7 @@ class History:
     decided: list[Decided] = field(default_factory=list[Decided])
 
 
-def one_history(pace: Pace, compared: Compared, seed: str, days: int = DAYS) -> History:
+def one_history(pace: Pace, compared: Compared, seed: str, days: int = A_QUARTER) -> History:
     """A refiner proposes when it is due and nothing is under judgment; a rule decides. The
     same seed meets the same operator and the same edits, whatever the rule.
     """
@@ -148,16 +149,28 @@ class _Life:
 
     def _propose(self) -> bool:
         at = self.world.at
-        early = at - self._proposed_at < CONFIG.refiner_every_hours
-        if self._trial is not None or early or at - self._since < READY_DAYS * A_DAY:
+        if self._trial is not None or at - self._proposed_at < CONFIG.refiner_every_hours:
             return False
-        if not self._pool.ready(at):
+        if not self._ready(at):
             return False
         [worth] = self._edits.choices([w for w, _ in EDITS], [share for _, share in EDITS])
         quality = self.world.operator.bounded(self.standing.quality + worth)
         self._trial = Trial(self.standing, Version(quality), at, self._compared)
         self._proposed_at = at
         return True
+
+    def _ready(self, at: int) -> bool:
+        """The gate before refinement: days of windows, engagement within bounds, and a baseline
+        that was measured lately.
+        """
+        needed = self._compared.waits_for
+        lately = self.standing.measured[-needed:] if needed else [at]
+        return (
+            at - self._since >= DAYS * A_DAY
+            and len(lately) >= needed
+            and lately[0] >= at - RECENT // HOUR
+            and LOW <= self._pool.rate(at) <= HIGH
+        )
 
 
 class _Pool:
@@ -176,10 +189,8 @@ class _Pool:
         self._acted.append(self._acted[-1] + acted)
         self._brought.append(self._brought[-1] + len(hour.surfaces))
 
-    def ready(self, at: int) -> bool:
-        since = bisect_left(self._at, at - READY_DAYS * A_DAY)
+    def rate(self, at: int) -> float:
+        since = bisect_left(self._at, at - DAYS * A_DAY)
         until = bisect_left(self._at, at - A_DAY)
         brought = self._brought[until] - self._brought[since]
-        low, high = READY_RATES
-        acted = self._acted[until] - self._acted[since]
-        return brought > 0 and low <= acted / brought <= high
+        return (self._acted[until] - self._acted[since]) / max(1, brought)

@@ -11,7 +11,9 @@ from bench.learning.table import dependences, table
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 FIGURES = DOCS / "learning.json"
 PAGE = DOCS / "learning.md"
-BETWEEN = r"(?s)(?<=<!-- {0} -->\n).*?(?=\n<!-- end of {0} -->)"
+SERVED = DOCS.parent / "src" / "gnomon" / "data" / "learning.md"
+"""The copy that the dashboard shows, as `make docs` makes it."""
+TABLE = r"(?m)(?:^\|.*\n)+"
 
 
 class Stored(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,13 +29,17 @@ def stored() -> Stored:
 
 
 def shown(page: str, figures: Figures) -> str:
-    """The page with its two tables as these figures have them."""
-    for name, text in (("table", table(figures)), ("what it depends on", dependences(figures))):
-        page = re.sub(BETWEEN.format(name), text, page)
+    """The page with its last two tables as these figures have them."""
+    tables = (table(figures), dependences(figures))
+    places = list(re.finditer(TABLE, page))[-len(tables) :]
+    for place, text in reversed(list(zip(places, tables, strict=True))):
+        page = f"{page[: place.start()]}{text}\n{page[place.end() :]}"
     return page
 
 
 def write(measured: Stored) -> None:
     """Store it and mend the page."""
     FIGURES.write_bytes(msgspec.json.format(msgspec.json.encode(measured), indent=1) + b"\n")
-    PAGE.write_text(shown(PAGE.read_text(), measured.full))
+    page = shown(PAGE.read_text(), measured.full)
+    PAGE.write_text(page)
+    SERVED.write_text(page)

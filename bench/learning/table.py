@@ -3,27 +3,27 @@
 from collections.abc import Callable, Sequence
 
 from bench.learning.figures import EFFECTS, Column, Figure, Figures, points
+from bench.learning.world import BEARABLE, BUSY
 
 Of = Callable[[Column], Figure]
+SHORT = {BUSY.name: "6/h", BEARABLE.name: "5/day"}
 
 
 def table(figures: Figures) -> str:
     """Every rule at each pace: a column; what it does: a row."""
-    head = ["", *(f"**{column.rule}**, {column.pace}" for column in figures.columns)]
-    rows = [head, ["---"] + ["--:"] * len(figures.columns)]
-    rows += [[name, *map(cell, figures.columns)] for name, cell in _rows()]
-    return _markdown(rows)
+    head = ["", *(f"{SHORT[column.pace]} **{column.rule}**" for column in figures.columns)]
+    return _markdown([head, *([name, *map(of, figures.columns)] for name, of in _rows())])
 
 
 def dependences(figures: Figures) -> str:
     """What the seed's figures hang on."""
     effects = list(next(iter(figures.depends.values())))
-    rows = [["kept of first edits, %", *map(_worth, effects)], ["---"] + ["--:"] * len(effects)]
-    rows += [
+    head = ["kept of first edits that ..., %", *map(_worth, effects)]
+    rows = (
         [name, *(_shown(cells[effect]) for effect in effects)]
         for name, cells in figures.depends.items()
-    ]
-    return _markdown(rows)
+    )
+    return _markdown([head, *rows])
 
 
 def _rows() -> list[tuple[str, Callable[[Column], str]]]:
@@ -36,13 +36,13 @@ def _rows() -> list[tuple[str, Callable[[Column], str]]]:
     return [
         *(first(points(effect)) for effect in EFFECTS),
         row("hours to a verdict", lambda c: c.hours),
-        row("verdicts that knew engagement, %", lambda c: c.both),
+        row("verdicts that knew what was used, %", lambda c: c.both),
         row("in 90 days: edits judged", lambda c: c.edits),
-        row("kept of those that harm, %", lambda c: c.in_use["harm"]),
-        row("kept of those that do nothing, %", lambda c: c.in_use["nothing"]),
-        row("kept of those that help, %", lambda c: c.in_use["help"]),
-        row("points gained at the end", lambda c: c.quality),
-        row("histories that end worse than they began, %", lambda c: c.worse),
+        row("in 90 days: kept of those that cost, %", lambda c: c.in_use["harm"]),
+        row("in 90 days: kept of those that do nothing, %", lambda c: c.in_use["nothing"]),
+        row("in 90 days: kept of those that gain, %", lambda c: c.in_use["help"]),
+        row("after 90 days: points gained", lambda c: c.quality),
+        row("after 90 days: worse than at the start, %", lambda c: c.worse),
     ]
 
 
@@ -68,4 +68,11 @@ def _shown(figure: Figure) -> str:
 
 
 def _markdown(rows: Sequence[Sequence[str]]) -> str:
-    return "\n".join(f"| {' | '.join(row)} |".replace("|  |", "| |") for row in rows)
+    """A head, and rows whose numbers stand at the right; in columns, also as plain text."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    rule = ["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])]
+    lines = [rows[0], rule, *rows[1:]]
+    return "\n".join(
+        "| " + " | ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) + " |"
+        for row in lines
+    )

@@ -19,7 +19,10 @@ MADE_LATER = {"docs/dashboard.png"}
 
 
 def pages() -> list[Path]:
-    return [path for path in committed() if path.suffix == ".md" and "cases" not in path.parts]
+    """What people read; a served copy is read where it comes from."""
+    served = {PACKAGED / name for name in SERVED}
+    found = [path for path in committed() if path.suffix == ".md" and path not in served]
+    return [path for path in found if "cases" not in path.parts]
 
 
 def blocks() -> Iterator[tuple[str, str]]:
