@@ -153,20 +153,21 @@ class JobRun(Arguments, frozen=True):
     now: Moment | None = None
 
 
+ScaffoldFile = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
 VersionName = Annotated[str, msgspec.Meta(min_length=1, max_length=255)]
 
 
 class ScaffoldVersions(Arguments, frozen=True):
     """Of one scaffold file, or of all; so many of the newest of each."""
 
-    file: PathText | None = None
+    file: ScaffoldFile | None = None
     limit: Annotated[int, msgspec.Meta(ge=1, le=500)] = 100
 
 
 class ScaffoldDiff(Arguments, frozen=True):
     """Two contents of a scaffold file by their names; `current` is what is in force."""
 
-    file: PathText
+    file: ScaffoldFile
     before: VersionName
     after: VersionName = "current"
 
