@@ -43,6 +43,7 @@ class Bench:
 
     model: Model
     failed: tuple[Failed, ...] = ()
+    trajectory: str = TRAJECTORY
     texts: dict[str, str] = field(
         default_factory=lambda: {name: PACKAGED[name] for name in TARGETS}
     )
@@ -61,7 +62,7 @@ class Bench:
                 standing=self.texts.__getitem__,
                 against=self._against,
                 fitness=lambda: FITNESS,
-                trajectory=lambda most: f"{TRAJECTORY} ({most})",
+                trajectory=lambda most: f"{self.trajectory} ({most})",
                 propose=self._propose,
                 publish=self.events.append,
             )
@@ -89,7 +90,7 @@ class Bench:
     def _against(self, target: str) -> Standing:
         return Standing(
             incumbent=self.texts[target],
-            packaged=PACKAGED[target],
+            packaged=PACKAGED.get(target, ""),
             failed=self.failed,
             floor_most=500,
             growth_max=0.15,

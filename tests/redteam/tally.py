@@ -11,6 +11,7 @@ from pathlib import Path
 
 RECORD = Path(__file__).resolve().parents[2] / "build" / "redteam.json"
 LINES: dict[str, str] = {
+    "refiner": "Write, run or connect as the refiner",
     "versions": "Overwrite, delete or forge a prior version",
     "ledger": "Read, size or watch the engagement-ledger",
     "laundering": "Bring the measure into a prompt",
