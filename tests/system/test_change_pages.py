@@ -7,10 +7,12 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser
 
+from gnomon.domain.errors import ConflictError
 from gnomon.domain.records_change import VerdictOutcome
 from gnomon.testing.changes import a_health, a_readiness, some_changes
 from gnomon.testing.held_cards import an_approval, some_approvals
 from gnomon.testing.operations import PretendedHouse
+from gnomon.testing.referee import SHA
 from tests.browser import CONTRAST, NAMELESS, TOO_WIDE, Visit, a_browser, a_visit
 
 pytestmark = [
@@ -121,6 +123,7 @@ async def test_how_it_is_known_is_read_without_a_network(visit: Visit):
     await visit.go("/fitness")
     await visit.page.click("text=How we know")
     await visit.sees("#learning h2")
+    assert await visit.page.locator("#learning li p").count() == 0, "an item's lines are one"
     await visit.page.click("text=Back to Fitness")
     await visit.sees("#fitness .health")
 
@@ -217,6 +220,47 @@ async def test_the_first_page_says_that_something_waits(visit: Visit):
     await visit.sees_text("#held", "1 thing waits for your word.")
     await visit.page.click("#held a")
     await visit.sees_text(".exact-text", "<script>alert(1)</script>")
+
+
+# --- in chat -------------------------------------------------------------------------------------
+
+
+async def test_what_a_turn_held_is_a_card_under_its_reply(visit: Visit):
+    """Allow once by the button, always by its key, no by the other; each of them once."""
+    approvals = visit.house.gnomon.approvals
+    write = {"action": "file.write", "target_sha256": SHA, "session": "s-1", "can_always": True}
+    approvals.held = []
+    await visit.go("/")
+    assert await visit.page.locator("#chat-held > *").count() == 0
+    approvals.held = [an_approval(f"ap-{n}", **write) for n in (5, 6, 7)]
+    await visit.page.fill("[data-composer] textarea", "Tidy my notes")
+    await visit.page.click("[data-send]")
+    card = '#chat-held [data-item="ap-{}"]'
+    await visit.sees_text(card.format(5), "Wants to")
+    assert await visit.page.evaluate(NAMELESS) == []
+    assert await visit.page.evaluate(CONTRAST) == []
+    await visit.page.click(f"{card.format(5)} >> text=Allow once")
+    await visit.page.wait_for_selector(card.format(5), state="detached")
+    for n, key in ((6, "a"), (7, "n")):
+        await visit.page.focus(card.format(n))
+        await visit.page.keyboard.press(key)
+        await visit.page.wait_for_selector(card.format(n), state="detached")
+    assert approvals.acts == [
+        ("approvals.approve", "ap-5"),
+        ("approvals.approve", "ap-6", "always"),
+        ("approvals.reject", "ap-7"),
+    ]
+
+
+async def test_a_card_that_came_too_late_says_who_decided(visit: Visit):
+    approvals = visit.house.gnomon.approvals
+    approvals.held = [an_approval("ap-5", session="s-1")]
+    approvals.failing["approvals.approve"] = ConflictError(
+        "It was rejected already, by you, through the CLI, at 12:00."
+    )
+    await visit.go("/?session=s-1")
+    await visit.page.click("#chat-held >> text=Allow once")
+    await visit.sees_text("#chat-held [data-outcome]", "rejected already, by you")
 
 
 # --- everywhere ----------------------------------------------------------------------------------

@@ -10,7 +10,6 @@ from gnomon.change.diff import unified
 from gnomon.daemon import arguments as given
 from gnomon.domain.errors import UsageError
 from gnomon.domain.instants import DAY, Millis, iso
-from gnomon.domain.views import Done
 from gnomon.domain.views_change import ApprovalShown, ApprovalStatus, ApprovalView
 from gnomon.gateway.operation import Operation, Progress
 from gnomon.testing.changes import AFTER, BEFORE
@@ -92,27 +91,31 @@ class PretendedApprovals:
     """
 
     held: list[ApprovalShown] = field(default_factory=list[ApprovalShown])
-    acts: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    acts: list[tuple[str, ...]] = field(default_factory=list[tuple[str, ...]])
     failing: dict[str, Exception] = field(default_factory=dict[str, Exception])
 
     def rows(self) -> Iterable[Operation]:
         """The rows of the table, named and typed as the daemon's."""
 
-        async def listed(_: given.ApprovalsList, __: Progress) -> list[ApprovalView]:
-            return [each.approval for each in self.held]
+        async def listed(asked: given.ApprovalsList, __: Progress) -> list[ApprovalView]:
+            return [
+                each.approval
+                for each in self.held
+                if asked.session in (None, each.approval.session)
+                and (not asked.pending or each.approval.status == "pending")
+            ]
 
         async def show(asked: given.OfApproval, _: Progress) -> ApprovalShown:
             return self.find(asked.id)
 
-        async def approve(asked: given.Approve, _: Progress) -> Done:
-            self._note("approvals.approve", asked.id)
-            self._set(asked.id, "executed", result="It was written.", can_undo=True)
-            return Done(detail="It was written.")
+        async def approve(asked: given.Approve, _: Progress) -> ApprovalShown:
+            self._note("approvals.approve", asked.id, *(["always"] if asked.always else []))
+            done = {"result": "It was written.", "can_undo": True, "can_always": False}
+            return self._set(asked.id, "executed", **done)
 
-        async def reject(asked: given.OfApproval, _: Progress) -> Done:
+        async def reject(asked: given.OfApproval, _: Progress) -> ApprovalShown:
             self._note("approvals.reject", asked.id)
-            self._set(asked.id, "rejected")
-            return Done(detail="Rejected.")
+            return self._set(asked.id, "rejected", can_always=False)
 
         async def redo(asked: given.OfApproval, _: Progress) -> ApprovalShown:
             self._note("approvals.redo", asked.id)
@@ -120,31 +123,35 @@ class PretendedApprovals:
             self._set(asked.id, "redone", redone_as="ap-9")
             fresh = msgspec.structs.replace(
                 old,
-                approval=msgspec.structs.replace(old.approval, id="ap-9"),
+                approval=msgspec.structs.replace(old.approval, id="ap-9", status="pending"),
                 changed=None,
                 can_redo=False,
             )
             self.held.insert(0, fresh)
             return fresh
 
-        async def undo(asked: given.OfApproval, _: Progress) -> Done:
+        async def undo(asked: given.OfApproval, _: Progress) -> ApprovalShown:
             self._note("approvals.undo", asked.id)
-            self._set(asked.id, "undone", can_undo=False)
-            return Done(detail="It is as it was.")
+            return self._set(asked.id, "undone", can_undo=False)
+
+        async def forget(asked: given.OfApproval, _: Progress) -> ApprovalShown:
+            self._note("approvals.forget", asked.id)
+            return self.find(asked.id)
 
         yield Operation(
             "approvals.list", "Held", given.ApprovalsList, list[ApprovalView], listed, reads=True
         )
         yield Operation("approvals.show", "One", given.OfApproval, ApprovalShown, show, reads=True)
-        yield Operation("approvals.approve", "Yes", given.Approve, Done, approve)
-        yield Operation("approvals.reject", "No", given.OfApproval, Done, reject)
+        yield Operation("approvals.approve", "Yes", given.Approve, ApprovalShown, approve)
+        yield Operation("approvals.reject", "No", given.OfApproval, ApprovalShown, reject)
         yield Operation("approvals.redo", "Anew", given.OfApproval, ApprovalShown, redo)
-        yield Operation("approvals.undo", "Back", given.OfApproval, Done, undo)
+        yield Operation("approvals.undo", "Back", given.OfApproval, ApprovalShown, undo)
+        yield Operation("approvals.forget", "Ask again", given.OfApproval, ApprovalShown, forget)
 
-    def _note(self, name: str, which: str) -> None:
+    def _note(self, name: str, *said: str) -> None:
         if name in self.failing:
             raise self.failing[name]
-        self.acts.append((name, which))
+        self.acts.append((name, *said))
 
     def find(self, approval_id: str) -> ApprovalShown:
         for each in self.held:
@@ -152,7 +159,7 @@ class PretendedApprovals:
                 return each
         raise UsageError(f"There is no approval {approval_id!r}.")
 
-    def _set(self, approval_id: str, status: ApprovalStatus, **changed: Any) -> None:
+    def _set(self, approval_id: str, status: ApprovalStatus, **changed: Any) -> ApprovalShown:
         self.held = [
             msgspec.structs.replace(
                 each, approval=msgspec.structs.replace(each.approval, status=status), **changed
@@ -161,3 +168,4 @@ class PretendedApprovals:
             else each
             for each in self.held
         ]
+        return self.find(approval_id)

@@ -198,6 +198,7 @@ PAGES: Mapping[str, tuple[str, tuple[str, ...]]] = {
             "inbox",
             "sessions",
             "messages",
+            "chat-held",
             "now",
             "events",
             "loose-ends",

@@ -19,6 +19,7 @@ from gnomon.gateway.dashboard.part import Ask, Facts, Part, Query
 CHANGES_SHOWN = 200
 HELD_SHOWN = 20
 EARLIER_SHOWN = 30
+CARDS_SHOWN = 5
 
 
 async def _fitness(ask: Ask, _: Query) -> Facts:
@@ -91,6 +92,15 @@ async def _held(ask: Ask, _: Query) -> Facts:
     return {"n": len(change_words.waiting(every))}
 
 
+async def _chat_held(ask: Ask, query: Query) -> Facts:
+    """What a conversation's turns held and nobody decided: a card each, under the reply."""
+    if not query["session"]:
+        return {"waiting": []}
+    of_it: list[ApprovalView] = await ask("approvals.list", session=query["session"])
+    waiting = change_words.waiting(of_it)[:CARDS_SHOWN]
+    return {"waiting": [await ask("approvals.show", id=each.id) for each in waiting]}
+
+
 async def _learning(_: Ask, __: Query) -> Facts:
     page = files("gnomon.data").joinpath("learning.md")
     return {"text": page.read_text(encoding="utf-8")}
@@ -110,5 +120,10 @@ CHANGE_PARTS: Mapping[str, Part] = {
     "approvals": Part(("approvals.list", "approvals.show"), _approvals, stale_on=("approvals",)),
     "approval": Part(("approvals.show",), _approval, stale_on=("approvals",)),
     "held": Part(("approvals.list",), _held, stale_on=("approvals",)),
+    "chat-held": Part(
+        ("approvals.list", "approvals.show", "approvals.approve"),
+        _chat_held,
+        stale_on=("approvals",),
+    ),
     "learning": Part((), _learning),
 }

@@ -64,6 +64,7 @@ async function open(id) {
   chat.querySelector("[data-menu]").open = false;
   history.replaceState(null, "", id ? `/?session=${id}` : "/");
   await draw("messages", id ? `session=${id}` : "");
+  drawHeld();
   toEnd();
 }
 
@@ -87,6 +88,7 @@ async function send(box) {
     reply.finish(answer);
     session = answer.session;
     if (args.reply_to) draw("inbox");
+    drawHeld();
     history.replaceState(null, "", `/?session=${session}`);
   } catch (error) {
     reply.fail(error);
@@ -97,6 +99,11 @@ async function send(box) {
     busy(false);
     toEnd();
   }
+}
+
+/** What the conversation's turns held for the reader's word, under the last reply. */
+function drawHeld() {
+  draw("chat-held", session ? `session=${session}` : "");
 }
 
 /** An answer on the page, from its first word to its sources. */
