@@ -59,7 +59,7 @@ class Court:
                 power_bound=lambda: False,
             ),
         )
-        self.lab.changes.judge = self.desk.judge
+        self.lab.changes.judge = self.desk.turn
 
     @property
     def now(self) -> Millis:

@@ -214,7 +214,7 @@ async def test_a_judge_that_cannot_start_is_told_once_and_tried_again_later(cour
 
     court.meanwhile = refuses
     for _ in range(3):
-        await court.desk.judge()
+        await court.desk.turn()
     said = court.lab.stores.agent.journal.read_text()
     assert said.count("could not be judged") == 1
     assert not court.desk.is_due()

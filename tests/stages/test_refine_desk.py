@@ -300,7 +300,7 @@ def test_a_run_that_hangs_is_ended_by_the_gateways_end(tmp_path: Path) -> None:
                 running = asyncio.create_task(run(gateway))
                 await asyncio.sleep(1)
                 assert (await run(gateway)).why_not == "It runs."
-                await gateway.core.refine.beat()
+                await gateway.core.refine.turn()
             assert (await running).why_not == "It was ended: the gateway stops."
 
     in_virtual_time(live)

@@ -11,8 +11,8 @@ from gnomon.brokers.tool_jail import start_tool_host
 from gnomon.config import Config
 from gnomon.daemon.background import Background
 from gnomon.daemon.change.approving import Approving
+from gnomon.daemon.change.carry_on import CarryOn
 from gnomon.daemon.change.changes import Changes
-from gnomon.daemon.change.early_watch import EarlyWatch
 from gnomon.daemon.change.holding import HeldWrites
 from gnomon.daemon.change.jobs import Jobs
 from gnomon.daemon.change.judging import JudgeDesk
@@ -98,7 +98,7 @@ class Core:
     approving: Approving = field(init=False)
     refine: RefineDesk = field(init=False)
     held_writes: HeldWrites = field(init=False)
-    early: EarlyWatch = field(init=False)
+    carry_on: CarryOn = field(init=False)
     judge: JudgeDesk = field(init=False)
     jobs: Jobs = field(init=False)
     learning: LearningDesk = field(init=False)
@@ -141,13 +141,6 @@ class Core:
 
     def scaffold_version(self) -> str:
         return self.world.scaffold_version()
-
-    async def refer(self) -> None:
-        """Measure what is over, then judge what is tested. Neither keeps the other from it."""
-        if self.desk.is_due():
-            await self.desk.write()
-        if self.judge.is_due():
-            await self.judge.judge()
 
     def inbox_changed(self) -> None:
         self.stream.publish("inbox", {})

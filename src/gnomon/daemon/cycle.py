@@ -1,9 +1,17 @@
-"""The cycle of an agent that stays, in a few lines. Read this first, then `agent/loop.py`.
+"""The two circles of an agent that stays, in a few lines. Read this, then `agent/loop.py`.
+
+It works, at each tick:
 
     look at the scaffold -> may it reflect? -> reflect -> note what came of it
 
-The gateway decides whether; the resident reflects; ledgers remember. The referee is no part of
-the cycle: `life.py` runs it at the beat, and the two meet in ledger records alone.
+and it is improved, at a beat when something is due:
+
+    measure the hours that are over -> judge the change that is tested -> keep or undo it
+        -> propose the next one -> check -> apply
+
+The gateway decides whether, processes in jails do each part, and ledgers remember. The parts
+never call one another: they meet in ledger records alone, and the agent that is improved learns
+of nothing but its instructions.
 """
 
 from dataclasses import dataclass
@@ -53,3 +61,48 @@ class Cycle:
             self.world.note_failure(error)
         finally:
             self.under_way = False
+
+
+class Stage(Protocol):
+    """A part of the improvement: a job, or a step of the gateway's own."""
+
+    def is_due(self) -> bool:
+        """Cheap: asked at each beat, and reads no file."""
+        ...
+
+    async def turn(self) -> None:
+        """Do what is due. What goes wrong is said, and done again at a later beat."""
+        ...
+
+
+@dataclass
+class Improvement:
+    """`changes` finishes what was begun, `measure`, `judge` and `refine` are the jobs. Each runs
+    without the others: a judge that is gone keeps no hour from being measured.
+    """
+
+    changes: Stage
+    measure: Stage
+    judge: Stage
+    refine: Stage
+
+    async def carry_on(self) -> None:
+        """Finish what a kill cut off, apply what is next in line, undo early what breaks."""
+        if self.changes.is_due():
+            await self.changes.turn()
+
+    def is_to_be_judged(self) -> bool:
+        return self.measure.is_due() or self.judge.is_due()
+
+    async def judge_anew(self) -> None:
+        """Measure what is over, then judge by it: a verdict rests on the newest hours."""
+        for stage in (self.measure, self.judge):
+            if stage.is_due():
+                await stage.turn()
+
+    def is_to_be_refined(self) -> bool:
+        return self.refine.is_due()
+
+    async def propose(self) -> None:
+        """One small edit, checked, on record, and in force when nothing else is tested."""
+        await self.refine.turn()

@@ -9,7 +9,7 @@ from gnomon.clock_step import ClockReading
 from gnomon.daemon import beat
 from gnomon.daemon.beat import Due, Schedule
 from gnomon.daemon.core import Core
-from gnomon.daemon.cycle import Cycle
+from gnomon.daemon.cycle import Cycle, Improvement
 from gnomon.daemon.inbox.engagement import Watch
 from gnomon.daemon.store import heartbeat
 from gnomon.daemon.store.heartbeat import Heartbeat
@@ -27,7 +27,11 @@ class Life:
     _beat: "asyncio.Task[None] | None" = None
 
     def __post_init__(self) -> None:
-        self.cycle = Cycle(self.core.world)
+        core = self.core
+        self.cycle = Cycle(core.world)
+        self.improvement = Improvement(
+            changes=core.carry_on, measure=core.desk, judge=core.judge, refine=core.refine
+        )
 
     @property
     def tick_seconds(self) -> float:
@@ -83,17 +87,16 @@ class Life:
             await self._try(core.approving.beat)
             core.background.run(core.residency.look())
         await self._try(core.book.beat)
-        await self._try(core.changes.look)
-        await self._try(core.early.look)
+        await self._try(self.improvement.carry_on)
         await self._try(self._end_pause)
         if "anchor" in things:
             await self._try(self._anchor)
         if "heartbeat" in things and core.findings.is_due():
             core.background.run(core.findings.look())
-        if "heartbeat" in things and (core.desk.is_due() or core.judge.is_due()):
-            core.background.run(core.refer())
-        if "heartbeat" in things and core.refine.is_due():
-            core.background.run(core.refine.beat())
+        if "heartbeat" in things and self.improvement.is_to_be_judged():
+            core.background.run(self.improvement.judge_anew())
+        if "heartbeat" in things and self.improvement.is_to_be_refined():
+            core.background.run(self.improvement.propose())
         if "tick" in things:
             core.background.run(self.cycle.tick(core.platform.clock.wall()))
 

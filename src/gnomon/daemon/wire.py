@@ -18,8 +18,8 @@ from gnomon.brokers.tool import ToolBroker
 from gnomon.brokers.tool_hosts import ToolHosts
 from gnomon.config import Config
 from gnomon.daemon.background import Background
+from gnomon.daemon.change.carry_on import CarryOn
 from gnomon.daemon.change.changes import Changes
-from gnomon.daemon.change.early_watch import EarlyWatch
 from gnomon.daemon.change.jobs import Jobs
 from gnomon.daemon.change.judging import JudgeDesk
 from gnomon.daemon.change.learning import LearningDesk
@@ -263,7 +263,7 @@ def _wire_change(core: Core) -> None:
         config_sha256=core.fitness.sha256,
         changed=lambda: core.stream.publish("changes", {}),
     )
-    core.early = EarlyWatch(core.stores, core.changes)
+    core.carry_on = CarryOn(core.stores, core.changes)
     core.judge = JudgeDesk(
         stores=core.stores,
         changes=core.changes,
@@ -273,7 +273,7 @@ def _wire_change(core: Core) -> None:
         loaded=core.fitness,
         platform=core.platform,
     )
-    core.changes.judge = core.judge.judge
+    core.changes.judge = core.judge.turn
     time = EvaluationTime(core.stores)
     core.jobs = Jobs(time)
     core.jobs.add(core.desk.job())

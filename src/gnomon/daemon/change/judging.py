@@ -115,7 +115,7 @@ class JudgeDesk:
 
     # --- what is done ------------------------------------------------------------------------
 
-    async def judge(self) -> None:
+    async def turn(self) -> None:
         """At a beat, or when an edit ended a test. What goes wrong is said once, and tried again
         at a later beat.
         """

@@ -64,7 +64,7 @@ class RefineDesk:
     def not_due(self, now: Millis) -> str | None:
         return RUNS if self._running is not None else self._time.not_due(now)
 
-    async def beat(self) -> None:
+    async def turn(self) -> None:
         """A run at a beat. What goes wrong is said, and counted."""
         if self._running is not None:
             return

@@ -90,7 +90,7 @@ class FitnessDesk:
         """Whether a window closed 60 s ago or more, since the last run."""
         return self._writing.is_due(self._platform.clock.wall())
 
-    async def write(self) -> None:
+    async def turn(self) -> None:
         """Run the job. What goes wrong is said once, and it is tried again at a later beat."""
         try:
             await self._written(self._platform.clock.wall())

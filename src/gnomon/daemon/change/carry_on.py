@@ -1,4 +1,4 @@
-"""Looks at each beat whether what is being tested breaks the replies outright."""
+"""At each beat: changes go on where they stand, and what breaks the replies is undone early."""
 
 from dataclasses import dataclass
 from itertools import takewhile
@@ -17,13 +17,21 @@ from gnomon.domain.ledgers import Head
 
 
 @dataclass
-class EarlyWatch:
+class CarryOn:
     """Each change is looked at until it has had its first replies, and not again."""
 
     stores: Stores
     changes: Changes
     _passed: str = ""
     _seen: Head | None = None
+
+    def is_due(self) -> bool:
+        return next(self.changes.state().open(), None) is not None
+
+    async def turn(self) -> None:
+        """Finish what a kill cut off, apply the next in line, then look at what is tested."""
+        await self.changes.look()
+        await self.look()
 
     async def look(self) -> None:
         """Reads the decisions since the change came into force, and only when there are new
