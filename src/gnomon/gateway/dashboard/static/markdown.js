@@ -66,7 +66,11 @@ function list(lines, at, depth) {
     else if (deeper) items.at(-1).push(lines[n].slice(Math.min(lines[n].search(/\S/), indent + 2)));
     else if (lines[n].trim() || !(lines[n + 1] ?? "").match(mark)) break;
   }
-  const nodes = items.map(([first, ...rest]) => element("li", [...inlines(first), ...blocks(rest, depth + 1)]));
+  const nodes = items.map(([first, ...rest]) => {
+    const more = run(rest, 0, (each) => each.trim() && starts(each) === false);
+    const words = [first, ...more.map((each) => each.trim())].join("\n");
+    return element("li", [...inlines(words), ...blocks(rest.slice(more.length), depth + 1)]);
+  });
   return [n - at, element(mark === BULLET ? "ul" : "ol", nodes)];
 }
 
@@ -76,7 +80,10 @@ function table(lines, at) {
   const row = (line, tag) => element("tr", cells(line).map((each) => element(tag, inlines(each))));
   const head = element("thead", [row(taken[0], "th")]);
   const body = element("tbody", taken.slice(2).map((each) => row(each, "td")));
-  return [taken.length, element("table", [head, body])];
+  const frame = element("div", [element("table", [head, body])]); // wider than a phone: it scrolls
+  frame.className = "scroll";
+  frame.tabIndex = 0;
+  return [taken.length, frame];
 }
 
 function paragraph(lines, at) {
