@@ -327,7 +327,7 @@ def test_a_sentence_says_what_it_wants() -> None:
         ((Expired(approval_id="ap-1"),), None, False),
         ((YES, DONE), "Replaced it.", True),
         ((YES, FAILED), "It could not be done: the disk is full", False),
-        ((YES, REFUSED), "It changed.", False),
+        ((YES, REFUSED), "It was not done: It changed.", False),
         ((YES, DONE, Undone(approval_id="ap-1", through="cli")), "Replaced it.", False),
     ],
 )

@@ -291,7 +291,7 @@ def decider(decided: Decided) -> str:
 def told(end: Executed | Refused) -> str:
     """What came of an approved one, in a sentence."""
     if isinstance(end, Refused):
-        return end.reason
+        return f"It was not done: {end.reason}"
     return end.result if end.error is None else f"It could not be done: {end.error}"
 
 
