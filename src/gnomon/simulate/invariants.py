@@ -59,11 +59,15 @@ def silence_violations(story: Story, idle_minutes: int) -> Iterator[str]:
     for call in story.called:
         if call.purpose != "reflection":
             continue
-        decided = story.awake_before(call.start)
-        last = story.near_at(decided)
-        # The tick decided up to some seconds, or a broken-off try, before.
-        if last is None or decided - last > (idle_minutes + 2) * MINUTE:
+        # The tick decided up to some seconds, or a broken-off try, before; or before a sleep.
+        moments = {call.start, story.awake_before(call.start)}
+        if not any(_is_near(story, at, idle_minutes + 2) for at in moments):
             yield f"a reflection at {iso(call.start)} with nobody near"
+
+
+def _is_near(story: Story, at: Millis, minutes: int) -> bool:
+    last = story.near_at(at)
+    return last is not None and at - last <= minutes * MINUTE
 
 
 def burst_violations(
