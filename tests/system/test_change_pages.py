@@ -204,6 +204,18 @@ async def test_a_stale_one_says_what_changed_and_is_asked_anew(visit: Visit):
     ]
 
 
+async def test_a_standing_yes_is_seen_and_taken_back(visit: Visit):
+    held = visit.house.gnomon.approvals
+    held.held = [an_approval("ap-5", action="file.write", target="notes.md", can_always=True)]
+    await visit.go("/approvals")
+    await visit.page.click("text=Always for this target")
+    await visit.page.click("#approvals .earlier a")
+    await visit.sees_text("#approval", "Your yes stands for every later one of this target.")
+    await visit.page.click("text=Ask me again next time")
+    await visit.page.wait_for_selector("text=Your yes stands", state="detached")
+    assert held.acts == [("approvals.approve", "ap-5", "always"), ("approvals.forget", "ap-5")]
+
+
 async def test_what_was_done_can_be_undone_from_its_own_page(visit: Visit):
     await visit.go("/approvals")
     await visit.page.click("#approvals .earlier a")

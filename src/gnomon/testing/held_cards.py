@@ -111,7 +111,8 @@ class PretendedApprovals:
         async def approve(asked: given.Approve, _: Progress) -> ApprovalShown:
             self._note("approvals.approve", asked.id, *(["always"] if asked.always else []))
             done = {"result": "It was written.", "can_undo": True, "can_always": False}
-            return self._set(asked.id, "executed", **done)
+            self._set(asked.id, "executed", **done)
+            return self._stand(asked.id, always=asked.always)
 
         async def reject(asked: given.OfApproval, _: Progress) -> ApprovalShown:
             self._note("approvals.reject", asked.id)
@@ -136,7 +137,7 @@ class PretendedApprovals:
 
         async def forget(asked: given.OfApproval, _: Progress) -> ApprovalShown:
             self._note("approvals.forget", asked.id)
-            return self.find(asked.id)
+            return self._stand(asked.id, always=False)
 
         yield Operation(
             "approvals.list", "Held", given.ApprovalsList, list[ApprovalView], listed, reads=True
@@ -160,12 +161,20 @@ class PretendedApprovals:
         raise UsageError(f"There is no approval {approval_id!r}.")
 
     def _set(self, approval_id: str, status: ApprovalStatus, **changed: Any) -> ApprovalShown:
+        always = changed.pop("always", False)
         self.held = [
             msgspec.structs.replace(
-                each, approval=msgspec.structs.replace(each.approval, status=status), **changed
+                each,
+                approval=msgspec.structs.replace(each.approval, status=status, always=always),
+                **changed,
             )
             if each.approval.id == approval_id
             else each
             for each in self.held
         ]
         return self.find(approval_id)
+
+    def _stand(self, approval_id: str, *, always: bool) -> ApprovalShown:
+        """Whether the word on it holds for later ones."""
+        status = self.find(approval_id).approval.status
+        return self._set(approval_id, status, always=always)
