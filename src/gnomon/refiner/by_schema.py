@@ -18,13 +18,14 @@ TARGET = "inner-loop-prompt.md"
 """Such a model edits this file alone: prose, by lines."""
 PURPOSE = "refine"
 REFLECTIONS = 4
-TOLD_CHARACTERS = 1_200
+TOLD_CHARACTERS = 400
 """Of each of the two reads: the embedded model reads about 100 tokens a second and has room for
 4,096 (`models.embedded_host`)."""
 LEAST_LINE, MOST_LINE = 24, 240
 """Characters of a line that may be rewritten."""
-MOST_LINES = 24
-MAX_TOKENS = 400
+MOST_LINES = 8
+"""Of these the first: a small model picks hardly better among more, and reads each."""
+MAX_TOKENS = 300
 
 
 def lines_of(text: str) -> tuple[str, ...]:

@@ -45,7 +45,7 @@ class SchemaEdit(Said, frozen=True):
     """
 
     find: Annotated[str, msgspec.Meta(min_length=1, max_length=400)]
-    replace: Annotated[str, msgspec.Meta(min_length=1, max_length=240)]
-    rationale: Annotated[str, msgspec.Meta(min_length=1, max_length=300)]
+    replace: Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
+    rationale: Annotated[str, msgspec.Meta(min_length=1, max_length=160)]
     signal: Signal
     direction: Direction
