@@ -8,7 +8,16 @@ from gnomon.domain.instants import Millis, iso
 from gnomon.domain.policy import Role
 from gnomon.domain.views import JailLevel, Status
 
-JAILED: tuple[Role, ...] = ("resident", "tool-host", "model-host", "importer", "recall")
+JAILED: tuple[Role, ...] = (
+    "resident",
+    "tool-host",
+    "fitness-writer",
+    "judge",
+    "refiner",
+    "importer",
+    "recall",
+    "model-host",
+)
 """The roles that this version starts; the trust table also holds those of later ones."""
 
 
