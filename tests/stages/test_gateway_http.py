@@ -15,6 +15,7 @@ from gnomon.domain.instants import DAY, MINUTE, SECOND
 from gnomon.gateway.authority import MAX_FAILURES
 from gnomon.gateway.listen import Listener, listen
 from gnomon.gateway.operation import Nothing, Operation
+from gnomon.testing.held_cards import some_approvals
 from gnomon.testing.operations import CLIENT_TOKEN, OPERATOR_TOKEN, PretendedHouse
 from gnomon.testing.referee import some_items
 
@@ -616,15 +617,19 @@ async def test_static_files_are_kept_by_the_browser_until_they_change(served: Se
 async def test_every_part_can_be_drawn_by_itself(served: Served):
     from gnomon.gateway.dashboard.parts import PARTS
 
-    served.house.gnomon.inbox.items = some_items()
+    gnomon = served.house.gnomon
+    gnomon.inbox.items = some_items()
+    gnomon.changes.fill()
+    gnomon.approvals.held = some_approvals()
     asked = "session=s-1&since=2026-05-01&project=x&surface=sf-2&name=decision-ledger"
+    ids = {"change": "&id=ch-8", "approval": "&id=ap-1"}
     for name in PARTS:
-        status, text = await page(served, f"/part/{name}?{asked}")
+        status, text = await page(served, f"/part/{name}?{asked}{ids.get(name, '')}")
         assert status == 200
         assert "could not be shown" not in text, name
         assert "<html" not in text
     assert (await page(served, "/part/nothing"))[0] == 404
-    for path in ("/report", "/trust", "/fitness", "/artifact?surface=sf-2"):
+    for path in ("/report", "/trust", "/fitness", "/changes", "/approvals", "/learning"):
         assert (await page(served, path))[0] == 200
 
 
