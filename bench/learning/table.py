@@ -57,14 +57,14 @@ def _worth(effect: str) -> str:
 
 
 def _shown(figure: Figure) -> str:
-    """A decimal where the error is below one; no error where none shows."""
+    """A decimal of what is small or sure; no error where it would be 0.0."""
     if figure.value is None:
         return "-"
-    if not figure.error:
-        return f"{figure.value:.0f}"
-    digits = 1 if figure.error < 0.95 else 0
-    error = f" ±{figure.error:.{digits}f}" if figure.error >= 0.05 else ""
-    return f"{figure.value:.{digits}f}{error}"
+    if figure.error is None or figure.error < 0.05:
+        return f"{figure.value:.{0 if figure.error == 0 else 1}f}".removesuffix(".0")
+    sure = figure.error < 0.95
+    value = f"{figure.value:.{1 if sure and abs(figure.value) < 10 else 0}f}"
+    return f"{value} ±{figure.error:.{1 if sure else 0}f}"
 
 
 def _markdown(rows: Sequence[Sequence[str]]) -> str:
