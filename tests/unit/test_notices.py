@@ -82,3 +82,7 @@ def test_five_a_day_an_hour_apart_and_a_clock_set_back_forgets() -> None:
     assert has_room((told("x", -HOUR),), NOW)
     assert not has_room(tuple(told(f"x{n}", (n + 1) * HOUR) for n in range(5)), NOW)
     assert has_room(tuple(told(f"x{n}", (n + 1) * HOUR) for n in range(4)), NOW)
+    midnight = Millis(NOW - NOW % DAY + DAY)
+    evening = tuple(Told(title=f"x{n}", at=midnight - (n + 1) * HOUR) for n in range(5))
+    assert not has_room(evening, Millis(midnight - 1))
+    assert has_room(evening, midnight)

@@ -43,9 +43,12 @@ def within_a_day(told: Sequence[Told], now: Millis) -> tuple[Told, ...]:
 
 
 def has_room(told: Sequence[Told], now: Millis) -> bool:
-    """Whether one more may be said now."""
+    """Whether one more may be said now. Days are those of UTC, as in every bound on a day: a
+    bound on any 24 hours would let each day begin a little later than the one before it.
+    """
     fresh = within_a_day(told, now)
-    return len(fresh) < A_DAY and all(now - each.at >= APART for each in fresh)
+    today = sum(each.at // DAY == now // DAY for each in fresh)
+    return today < A_DAY and all(now - each.at >= APART for each in fresh)
 
 
 def notice_of(weighed: Weighed, told: Sequence[Told], now: Millis) -> Notice | None:

@@ -63,7 +63,7 @@ HABITS: dict[Name, Habits] = {
     "absent": Habits(turns=(0, 0), looks=(0, 0), days_off=1.0),
     "stops-the-gateway": Habits(stops=(1, 4), acts=0.3, dismisses=0.3),
     "diurnal": Habits(wakes=7.5, sleeps=22.5, naps=True, acts=0.5, days_off=0.05),
-    "ordinary": Habits(naps=True, restarts_a_week=0.7, pauses_a_week=0.5),
+    "ordinary": Habits(days_off=0.05, naps=True, restarts_a_week=0.7, pauses_a_week=0.5),
 }
 
 
