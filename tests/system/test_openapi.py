@@ -20,6 +20,7 @@ EXAMPLES = 10
 NOT_FUZZED = {
     "kernel.stop": "it would end what is fuzzed",
     "history.import": "it may be pointed at the whole disk",
+    "demo.open": "it lives a month in a process of its own; tests/system/test_demo.py asks it",
     "model.fetch": "it copies 100 MB, each time",
     "chat.turn": "each turn starts processes; tests/stages/test_gateway_http.py fuzzes its door",
 }
