@@ -23,7 +23,8 @@ from gnomon.testing.models import calls, says
 from tests.refiner_kit import OTHER, PROMPT, WORDS, WRITE
 from tests.world_kit import CLIENT, Gateway, World, in_virtual_time
 
-DEV = '{"dev_mode": true, "window_seconds": 600, "refiner_every_ticks": 10000}'
+DEV = """{"dev_mode": true, "window_seconds": 600, "refiner_every_ticks": 10000,
+ "refiner_every_hours": 1}"""
 KERNEL = "[kernel]\ntick_ms = 60000\nidle_activity_gate_minutes = 0\n"
 AWAY = 20 * MINUTE / 1000
 
@@ -119,7 +120,6 @@ def test_what_the_refiner_is_told_holds_the_measure_and_the_residents_prompt_doe
         return calls(("read_fitness_ledger", {}), ("read_trajectory_window", {}))
 
     async def story(gateway: Gateway, world: World) -> None:
-        await asyncio.sleep(3 * HOUR / 1000)
         done = await run(gateway)
         assert done.done == ("It proposed nothing. Nothing.",)
         told = [m.content for m in refining(world)[-1].messages if m.role == "tool"]
@@ -131,6 +131,31 @@ def test_what_the_refiner_is_told_holds_the_measure_and_the_residents_prompt_doe
     lived(tmp_path, story, looks)
 
 
+def test_past_failures_reach_it_and_near_copies_are_refused(tmp_path: Path) -> None:
+    replacements = iter(["Aim for 0.42 of it", "Aim for 0.43 of it"])
+
+    def proposes_it_again(request: ModelRequest) -> str | ModelReply:
+        if request.purpose != "refine":
+            return thinks()
+        told = sum(message.role == "tool" for message in request.messages)
+        if told == 0:
+            return calls(("read_fitness_ledger", {}))
+        if told == 1:
+            return calls(("write_scaffold", {**WRITE, "replace": next(replacements)}))
+        return says("Done.")
+
+    async def story(gateway: Gateway, world: World) -> None:
+        await run(gateway)
+        await run(gateway)
+        reasons = [str(change.reason).partition(":")[0] for change in changes(gateway)]
+        assert reasons == ["new-number", "near-copy"]
+        told = [m.content for m in refining(world)[-1].messages if m.role == "tool"]
+        assert "inner-loop-prompt.md refused (new-number: The edit brings a number" in told[0]
+        assert gateway.core.scaffold_version().startswith("000001-")
+
+    lived(tmp_path, story, proposes_it_again)
+
+
 def test_at_a_beat_it_runs_once_the_operator_is_away_and_then_after_its_time(
     tmp_path: Path,
 ) -> None:
@@ -139,9 +164,9 @@ def test_at_a_beat_it_runs_once_the_operator_is_away_and_then_after_its_time(
         assert not refining(world), "the operator was here at the start"
         await asyncio.sleep(7 * MINUTE / 1000)
         assert len(refining(world)) == 1
-        await asyncio.sleep(3 * HOUR / 1000)
+        await asyncio.sleep(50 * MINUTE / 1000)
         assert len(refining(world)) == 1
-        await asyncio.sleep(HOUR / 1000)
+        await asyncio.sleep(15 * MINUTE / 1000)
         assert len(refining(world)) == 2
         gateway.core.seen("chat")
         await asyncio.sleep(10 * MINUTE / 1000)
@@ -258,7 +283,7 @@ def test_two_runs_that_broke_off_in_a_row_are_the_last_until_it_is_enabled(
             with pytest.raises(GnomonError):
                 await run(gateway)
             await asyncio.sleep(AWAY)  # the next is the beat's
-            await asyncio.sleep(4 * HOUR / 1000)
+            await asyncio.sleep(HOUR / 1000)
         assert (await gateway.ask("refine.status")).codes == ("failed-twice",)
         assert "The refiner's run broke off" in gateway.core.agent.journal.read_text()
         assert (await gateway.ask("refine.enable")).ready

@@ -142,7 +142,7 @@ class Readiness(View, frozen=True):
     reasons: tuple[str, ...]
     next_at: str | None
     refused_calls: int
-    """Calls of tools that it does not have, or beyond what its own reach; since the home was made."""
+    """Calls of tools that it does not have, or beyond what its own reach; ever."""
 
 
 class JobDone(View, frozen=True):
