@@ -105,6 +105,12 @@ def test_a_step_leads_to_its_line_and_the_judges_are_verdicts():
     assert words.step_link(judged) == "/lines?name=judgment-ledger&after=8&limit=1"
 
 
+def test_a_reason_is_told_without_its_code():
+    assert words.plain_reason("new-number: The edit brings one.") == "The edit brings one."
+    assert words.plain_reason("the file was edited: it stays") == "the file was edited: it stays"
+    assert words.plain_reason(None) == ""
+
+
 def test_every_step_that_may_be_told_has_its_word():
     from gnomon.change.life import NEXT
 

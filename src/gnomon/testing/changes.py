@@ -121,7 +121,7 @@ def some_changes() -> list[ChangeView]:
             applied_at=None,
             delta=Delta(),
             summary="+1 -0: + The engagement rate should be 0.8.",
-            reason="It carries a number that the text before it did not: 0.8.",
+            reason="new-number: It carries a number that the text before it did not: 0.8.",
         ),
         a_change(
             "ch-2",

@@ -25,6 +25,7 @@ OF_CHANGE: Mapping[str, Callable[..., Any]] = {
     "circles_moved": change_words.circles_moved,
     "expected": change_words.expected,
     "change_step": change_words.step,
+    "plain_reason": change_words.plain_reason,
     "step_link": change_words.step_link,
     "light_sentence": change_words.light_sentence,
     "why_light": change_words.why_light,
