@@ -635,3 +635,18 @@ async def test_a_models_name_is_no_longer_than_a_name() -> None:
     assert len((await chat(world.broker())).model) <= 200
     [spend] = world.spends
     assert len(spend.model) <= 200
+
+
+async def test_another_model_is_called_beside_under_the_same_budget_and_blamed_for_itself() -> None:
+    world = World(ScriptedModel(then="fine"))
+    broker = world.broker()
+    failing = ScriptedModel(then=ModelAuthError("No key."))
+    beside = world.in_force(failing, name="another")
+    for _ in range(2):
+        with pytest.raises(ModelAuthError):
+            await broker.complete("refiner", "refine", "main", ask(), beside=beside)
+    assert (await reflect(broker)).content == "fine", "a refused key would have opened its breaker"
+    assert [spend.model for spend in world.spends] == ["another", "another", "scripted"]
+    world.paused = "noon"
+    with pytest.raises(PausedError):
+        await broker.complete("refiner", "refine", "main", ask(), beside=beside)
