@@ -42,7 +42,10 @@ class ModelsInForce:
         """Another model, at the address that is configured. Raises ConfigError where it has
         none, or would not be sent its key.
         """
-        around = {k: v for k, v in self._platform.environ.items() if k != "GNOMON_MODEL"}
+        # An address in the environment would turn what needs none into a server's model.
+        here = {"GNOMON_MODEL_URL"} if name in (choice.EMBEDDED, choice.NONE) else set[str]()
+        environ = self._platform.environ
+        around = {k: v for k, v in environ.items() if k not in {"GNOMON_MODEL", *here}}
         return self._made(choice.resolve(msgspec.structs.replace(self._config, name=name), around))
 
     @property
