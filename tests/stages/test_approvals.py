@@ -6,11 +6,21 @@ import os
 import shutil
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from gnomon.approvals.queue import MOST_PENDING, Proposal
-from gnomon.domain.errors import ConflictError, GnomonError, TrustError, UsageError
-from gnomon.domain.records_change import Decided, HeldOrigin
+from gnomon.daemon.change.approving import Approving
+from gnomon.domain.body import Body
+from gnomon.domain.errors import (
+    ConflictError,
+    GnomonError,
+    LedgerClosedError,
+    TrustError,
+    UsageError,
+)
+from gnomon.domain.policy import Role
+from gnomon.domain.records_change import Decided, Executed, HeldOrigin
 from gnomon.referee.config import default_text
 from tests.approval_kit import AFTER, BEFORE, Desk, at_the_desk, grant
 from tests.world_kit import BROWSER, CLI, CLIENT, World, in_virtual_time
@@ -275,8 +285,6 @@ def test_a_grant_that_was_taken_back_keeps_it_from_being_done(tmp_path: Path) ->
 
 def test_a_tool_that_was_taken_back_keeps_it_from_being_done(tmp_path: Path) -> None:
     async def story(desk: Desk) -> None:
-        import msgspec
-
         name = await desk.held()
         core = desk.gateway.core
         core.manifest = msgspec.structs.replace(core.manifest, tools=("read",))
@@ -575,6 +583,78 @@ def test_after_a_restart_it_still_waits(tmp_path: Path) -> None:
             assert desk.notes.read_text() == BEFORE
 
     in_virtual_time(run)
+
+
+def test_what_a_refusing_disk_left_is_finished_at_a_later_beat(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The deed was done, its line was not taken; then a mark cannot be read. Each is told once."""
+
+    async def story(desk: Desk) -> None:
+        approving = desk.gateway.core.approving
+        name, write = await desk.held(), Approving._write
+
+        async def refusing(self: Approving, role: Role, line: Body) -> None:
+            if isinstance(line, Executed):
+                raise LedgerClosedError("approvals is closed: a sync failed.")
+            await write(self, role, line)
+
+        monkeypatch.setattr(Approving, "_write", refusing)
+        with pytest.raises(LedgerClosedError):
+            await desk.ask("approve", name)
+        assert desk.notes.read_text() == AFTER
+        assert (await desk.ask("show", name)).approval.status == "approved"
+        for _ in range(3):
+            await approving.beat()
+        journal = desk.gateway.core.agent.journal.read_text()
+        assert journal.count("is not finished yet") == 1
+        monkeypatch.setattr(Approving, "_write", write)
+        mark = desk.gateway.core.agent.approvals_begun / f"{name}.json"
+        kept = mark.read_text()
+        mark.write_text("{")
+        await approving.beat()
+        assert "is not what Gnomon wrote" in desk.gateway.core.agent.journal.read_text()
+        assert desk.kinds() == ["held", "decided"]
+        mark.write_text(kept)
+        await approving.beat()
+        assert desk.kinds() == ["held", "decided", "executed"]
+        await desk.ask("undo", name)
+        assert desk.notes.read_text() == BEFORE
+
+    at_the_desk(tmp_path, story)
+
+
+def test_a_kind_that_nothing_can_do_any_more_is_not_decided(tmp_path: Path) -> None:
+    """As after an update that took its executor away."""
+
+    async def story(desk: Desk) -> None:
+        core = desk.gateway.core
+        name = await desk.held()
+        held = core.approving.held(core.approving.state().known(name))
+        other = msgspec.structs.replace(held, approval_id="ap-x", action="tool.call")
+        await core.stores.append("approvals", other)
+        with pytest.raises(TrustError, match="Nothing here can do"):
+            await desk.ask("approve", "ap-x")
+        assert desk.kinds() == ["held", "held"]
+        shown = await desk.ask("show", "ap-x")
+        assert (shown.approval.status, shown.text, shown.changed) == ("pending", "", None)
+        await desk.ask("reject", "ap-x")
+
+    at_the_desk(tmp_path, story)
+
+
+def test_whoever_decides_is_here(tmp_path: Path) -> None:
+    async def story(desk: Desk) -> None:
+        name = await desk.held()
+        await asyncio.sleep(3600)
+        assert not desk.gateway.core.is_near(5)
+        with pytest.raises(TrustError):
+            await desk.gateway.ask("approvals.reject", None, id=name)
+        assert not desk.gateway.core.is_near(5)
+        await desk.ask("reject", name)
+        assert desk.gateway.core.is_near(5)
+
+    at_the_desk(tmp_path, story)
 
 
 # --- told ----------------------------------------------------------------------------------------

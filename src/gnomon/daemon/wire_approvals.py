@@ -42,6 +42,7 @@ def wire_approvals(core: Core) -> None:
         ),
         begins=core.unfinished.mark,
         changed=lambda: core.stream.publish("approvals", {}),
+        seen=lambda: core.seen("inbox"),
     )
 
     def asked_in(run_id: str) -> AskedIn:

@@ -42,7 +42,7 @@ from gnomon.domain.records_change import (
     Reminded,
     Undone,
 )
-from gnomon.gateway.door import operators_door
+from gnomon.gateway.door import Door, operators_door
 from gnomon.trust.roles import check_append
 
 LEDGER: LedgerName = "approvals"
@@ -59,7 +59,7 @@ class Parked:
 @dataclass
 class Approving:
     """`begins` is called before a decision's line: from there on a crash leaves something to
-    finish. `changed` hears of every line.
+    finish. `changed` hears of every line, `seen` of the operator's acts: whoever decides is here.
     """
 
     stores: Stores
@@ -68,6 +68,9 @@ class Approving:
     announcing: Announcing
     begins: Callable[[], None]
     changed: Callable[[], None]
+    seen: Callable[[], None]
+    _unfinished: dict[str, str] = field(default_factory=dict[str, str])
+    """Why what was approved could not be finished, by id: told once."""
     _state: Approvals = field(default_factory=Approvals)
     _one: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -136,13 +139,14 @@ class Approving:
         Raises ConflictError when it is settled (facts: by whom, when), or when something is no
         longer as it was held; GnomonError when it could not be done.
         """
-        door = operators_door()
+        door = self._operator()
         async with self._one:
             found = self.state().known(approval_id)
             said = Decided(
                 approval_id=approval_id, decision="approved", through=door.way, always=always
             )
             self.state().check(said, self.now())
+            self.executions.of(found.action)
             end = await self._decided("operator", said, self.held(found))
         self.stores.journal(f"You approved {approval_id}: {told(end)}")
         await self.announcing.settled(approval_id)
@@ -150,7 +154,7 @@ class Approving:
 
     async def reject(self, approval_id: str) -> None:
         """Nothing is done, for good. Raises ConflictError when it is settled."""
-        door = operators_door()
+        door = self._operator()
         async with self._one:
             said = Decided(approval_id=approval_id, decision="rejected", through=door.way)
             found = self.state().check(said, self.now())
@@ -163,7 +167,7 @@ class Approving:
 
         Raises ConflictError when there is no reason to, or when it cannot be.
         """
-        operators_door()
+        self._operator()
         async with self._one:
             found, now = self.state().known(approval_id), self.now()
             held = self.held(found)
@@ -191,7 +195,7 @@ class Approving:
         Raises ConflictError when it was not done, was undone, or its target holds something
         else since.
         """
-        door = operators_door()
+        door = self._operator()
         async with self._one:
             found = self.state().known(approval_id)
             if not found.was_done or found.undone:
@@ -207,7 +211,7 @@ class Approving:
 
     async def forget(self, approval_id: str) -> None:
         """End the word `always` that was said on it. Raises ConflictError where none stands."""
-        door = operators_door()
+        door = self._operator()
         async with self._one:
             word = self.state().known(approval_id)
             if not word.stands_for_later:
@@ -217,10 +221,9 @@ class Approving:
 
     async def folder_taken_back(self, folder: str) -> None:
         """No word outlives the grant that it rests on: the folder may be granted again."""
-        way = operators_door().way
         async with self._one:
             for word in self.state().words_below(folder):
-                await self._forgotten(word, way)
+                await self._forgotten(word, operators_door().way)
 
     # --- what time brings, and a crash -----------------------------------------------------------
 
@@ -229,8 +232,7 @@ class Approving:
         Reads nothing when nothing is open. Raises LedgerError.
         """
         async with self._one:
-            for found in self.state().unfinished():
-                await self._finish(found)
+            await self._finish_all()
             lines = self.state().due(self.now())
             for line in lines:
                 await self._write("gateway", line)
@@ -245,12 +247,19 @@ class Approving:
     async def recover(self) -> None:
         """At a start after a crash. What fails now is tried again at a beat."""
         async with self._one:
-            for found in self.state().unfinished():
-                try:
-                    await self._finish(found)
-                except (GnomonError, OSError) as error:
-                    self.stores.journal(f"{found.approval_id} is not finished yet: {error}")
+            await self._finish_all()
             await self._clear()
+
+    async def _finish_all(self) -> None:
+        """What a crash, or a disk that refused, left between a decision and its end."""
+        for found in self.state().unfinished():
+            name = found.approval_id
+            try:
+                await self._finish(found)
+            except (GnomonError, OSError) as error:
+                if self._unfinished.get(name) != str(error):
+                    self._unfinished[name] = str(error)
+                    self.stores.journal(f"{name} was approved and is not finished yet: {error}")
 
     async def _clear(self) -> None:
         """What a doing or an undoing that was cut off left beside its target."""
@@ -277,6 +286,12 @@ class Approving:
             end = await self.executions.run(held, self.now())
         await self._write("gateway", end)
         return end
+
+    def _operator(self) -> Door:
+        """The door that the operator came in by. Raises TrustError for anyone else."""
+        door = operators_door()
+        self.seen()
+        return door
 
     async def _forgotten(self, word: Approval, way: str) -> None:
         await self._write("operator", Forgotten(approval_id=word.approval_id, through=way))
