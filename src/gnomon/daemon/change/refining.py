@@ -81,7 +81,8 @@ class RefineDesk:
             return _nothing(RUNS)
         missing = self._time.missing(now)
         if missing:
-            return _nothing(" ".join(reason.sentence for reason in missing))
+            more = f" And {len(missing) - 1} more: `gnomon refine status`." if missing[1:] else ""
+            return _nothing(missing[0].sentence + more)
         reason = self._time.in_the_way(by_hand=True)
         if reason is not None:
             return _nothing(SENTENCES[reason])
