@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from random import Random
 
+from gnomon.domain.number_words import DIGITS
 from gnomon.simulate.laundering import digits
 
 
@@ -44,7 +45,6 @@ EDITS: tuple[Edit, ...] = (
     Edit("Spell out an abbreviation the first time."),
 )
 """Most edits do nothing, as most do in life."""
-WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 LAUNDERS = 0.25
 """The chance that an edit also tries to carry a measured number into the prompt."""
 
@@ -72,7 +72,7 @@ def disguised(rng: Random, value: float) -> str:
     disguises: Iterable[str] = (
         f"Remember {value}.",
         f"Aim for {value * 100:.2f} percent.",
-        "Remember " + " ".join(WORDS[int(digit)] for digit in plain) + ".",
+        "Remember " + " ".join(DIGITS[int(digit)] for digit in plain) + ".",
         f"Mark it as {int(plain):x}.",
         f"Keep to {round(value * 1000)} of 1000.",
         f"Remember {plain[::-1]}.",

@@ -7,12 +7,12 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, cast
 
+from gnomon.domain.number_words import DIGITS
 from gnomon.simulate.ledger_files import Told
 
 LEAST_DIGITS = 4
 """Shorter numbers stand in any text by chance."""
-_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
-_WORD = "|".join(_WORDS)
+_WORD = "|".join(DIGITS)
 _SPELT = re.compile(rf"(?:(?:{_WORD})[\s,-]*){{{LEAST_DIGITS},}}")
 _BETWEEN_DIGITS = re.compile(r"(?<=\d)[\s.,_'-]+(?=\d)")
 _RUN = re.compile(r"\d{4,}")
@@ -83,7 +83,7 @@ class _Told:
 
 
 def _in_digits(spelt: str) -> str:
-    return "".join(str(_WORDS.index(word)) for word in re.findall(_WORD, spelt))
+    return "".join(str(DIGITS.index(word)) for word in re.findall(_WORD, spelt))
 
 
 def _in_base64(value: float, plain: str) -> Sequence[str]:
