@@ -165,7 +165,7 @@ WAYS: list[tuple[When, Lost]] = [
 def test_a_kill_at_a_call_decides_and_does_nothing_twice(
     ram: Path, tmp_path: Path, when: When, lost: Lost
 ) -> None:
-    sweep(ram, tmp_path, when, lost, stride=3)
+    sweep(ram, tmp_path, when, lost, stride=4)
 
 
 @pytest.mark.soak

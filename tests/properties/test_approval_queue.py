@@ -267,5 +267,5 @@ class QueueMachine(RuleBasedStateMachine):
         assert self.state.unfinished() == ()
 
 
-QueueMachine.TestCase.settings = settings(max_examples=100, stateful_step_count=25, deadline=None)
+QueueMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
 TestApprovalQueue = QueueMachine.TestCase
