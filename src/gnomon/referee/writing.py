@@ -5,7 +5,7 @@ given, so a run that was killed anywhere is simply made again.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import Protocol
 from gnomon.domain.errors import LedgerCorruptError
 from gnomon.domain.instants import Millis, iso, parse_iso
 from gnomon.domain.json_value import Fields, Json
-from gnomon.domain.ledgers import Head, LedgerName
+from gnomon.domain.ledgers import Head, LedgerName, Line
 from gnomon.domain.plain import fields, read
 from gnomon.domain.ports import Ledger
 from gnomon.domain.records_referee import Amendment, ClockStepped, FitnessBody, Gap, Window
@@ -36,6 +36,9 @@ READ: tuple[LedgerName, ...] = (DECISIONS, ARTIFACTS, ENGAGEMENT)
 GRACE_SECONDS = 2.0
 YIELD_EVERY = 100
 """Lines read between two turns of the event loop, while the gateway reads a whole ledger."""
+
+
+Heads = dict[LedgerName, Head]
 
 
 class CitedLedger(Ledger, Protocol):
@@ -135,10 +138,8 @@ class FitnessWriting:
         written: list[FitnessBody] = []
         more = True
         while more:
-            tail = await self._current_tail(now)
-            heads: dict[LedgerName, Head] = {
-                name: self._ledgers[name].durable_head for name in READ
-            }
+            heads = self._heads()  # first: what comes in meanwhile is for the next answer
+            tail = await self._current_tail(heads, now)
             work = Work(heads=heads, tail=tail, now=now)
             due = read(await child.peer.call("work", fields(work)), Due)
             await self._append(due.lines)
@@ -148,8 +149,12 @@ class FitnessWriting:
             more = due.more
         return written
 
-    def _heads(self) -> dict[LedgerName, Head]:
+    def _heads(self) -> Heads:
         return {name: self._ledgers[name].durable_head for name in READ}
+
+    def _read(self, name: LedgerName, after: int, heads: Heads) -> Iterator[Line]:
+        """What the job will be shown of a ledger, and no line more."""
+        return self._ledgers[name].read(after_seq=after, until=heads[name])
 
     async def _append(self, bodies: tuple[FitnessBody, ...]) -> None:
         """All of an answer with one sync; what got through of it before a failure counts."""
@@ -163,7 +168,7 @@ class FitnessWriting:
                 raise result
         self._tail = tail
 
-    async def _current_tail(self, now: Millis) -> FitnessTail:
+    async def _current_tail(self, heads: Heads, now: Millis) -> FitnessTail:
         if self._tail is None:
             tail = FitnessTail()
             async for body in self._fitness():
@@ -172,7 +177,7 @@ class FitnessWriting:
                     tail.settle()
             self._tail = tail
         self._tail.settle()
-        await self._hand_lived(self._tail, now)
+        await self._hand_lived(self._tail, heads, now)
         return self._tail
 
     async def _fitness(self) -> AsyncIterator[FitnessBody]:
@@ -185,33 +190,33 @@ class FitnessWriting:
 
     # --- windows that are lived again -----------------------------------------------------------
 
-    async def _hand_lived(self, tail: FitnessTail, now: Millis) -> None:
+    async def _hand_lived(self, tail: FitnessTail, heads: Heads, now: Millis) -> None:
         """After the clock was set back: add the standing lines of the windows that may be
         entered again, which the writer must not measure as if they were new.
         """
         window_ms = self._loaded.config.window_ms
-        lines = list(self._ledgers[ENGAGEMENT].read(after_seq=tail.engagement_before))
+        lines = list(self._read(ENGAGEMENT, tail.engagement_before, heads))
         # A clock that was set back while the machine was off is noted by nobody; but a life's
         # first line is dated by it.
         entered = [now, *(line.at for line in lines if line.seq > tail.engagement.seq)]
         entered += (
             parse_iso(line.body.wall_after) for line in lines if isinstance(line.body, ClockStepped)
         )
-        entered += self._first_not_measured(tail)
+        entered += self._first_not_measured(tail, heads)
         starts = (iso(window_start(at, window_ms)) for at in entered)
         if not any(map(tail.is_lived, starts)) and not tail.lives_again:
             return
-        lived = await self._to_be_measured(tail)
+        lived = await self._to_be_measured(tail, heads)
         found = dict[str, Standing]()
         async for body in self._fitness():
             if not isinstance(body, Gap) and body.window_start in lived:
                 found[body.window_start] = Standing(body=body, after=0)
         tail.standing = {**found, **tail.standing}
 
-    async def _to_be_measured(self, tail: FitnessTail) -> set[str]:
+    async def _to_be_measured(self, tail: FitnessTail, heads: Heads) -> set[str]:
         """The windows of the decision lines that none has used: those that are measured next."""
         starts: set[str] = set()
-        lines = self._ledgers[DECISIONS].read(after_seq=tail.decision.seq)
+        lines = self._read(DECISIONS, tail.decision.seq, heads)
         try:
             for number, line in enumerate(lines):
                 if number % YIELD_EVERY == 0:
@@ -221,9 +226,9 @@ class FitnessWriting:
             return starts  # the job says which windows that voids
         return starts
 
-    def _first_not_measured(self, tail: FitnessTail) -> list[Millis]:
+    def _first_not_measured(self, tail: FitnessTail, heads: Heads) -> list[Millis]:
         """When the next decision line was written, if there is one that can be read."""
-        lines = self._ledgers[DECISIONS].read(after_seq=tail.decision.seq)
+        lines = self._read(DECISIONS, tail.decision.seq, heads)
         try:
             return [line.at for line in islice(lines, 1)]
         except LedgerCorruptError:
