@@ -100,6 +100,14 @@ class ImproveConfig(Section, frozen=True):
     ] = "full"
 
 
+class NotifyConfig(Section, frozen=True):
+    """What it brings to you."""
+
+    max_per_day: Annotated[
+        int, Meta(ge=1, le=100, description="The most items a day of UTC; the rest wait.")
+    ] = 5
+
+
 class GatewayConfig(Section, frozen=True):
     """The dashboard and API, on loopback."""
 
@@ -118,6 +126,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     model: ModelConfig = ModelConfig()
     budget: BudgetConfig = BudgetConfig()
     improve: ImproveConfig = ImproveConfig()
+    notify: NotifyConfig = NotifyConfig()
     gateway: GatewayConfig = GatewayConfig()
 
 

@@ -22,7 +22,9 @@ FILE = Path("config.toml")
 
 def test_the_written_file_says_nothing_until_a_key_is_uncommented() -> None:
     assert parse(default_text(), FILE) == Config()
-    assert set(tomllib.loads(default_text())) == {"kernel", "model", "budget", "improve", "gateway"}
+    assert set(tomllib.loads(default_text())) == {
+        "kernel", "model", "budget", "improve", "notify", "gateway",
+    }  # fmt: skip
 
 
 def test_uncommenting_every_key_gives_the_defaults_and_names_every_key() -> None:

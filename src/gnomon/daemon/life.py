@@ -84,6 +84,7 @@ class Life:
         if "heartbeat" in things:
             await self._try(self._heartbeat)
             await self._try(self._tidy)
+            await self._try(self._bring_what_waited)
             await self._try(core.approving.beat)
             core.background.run(core.residency.look())
         await self._try(core.book.beat)
@@ -116,6 +117,12 @@ class Life:
     async def _anchor(self) -> None:
         await self.core.stores.anchor()
         self.core.tallies.save()
+
+    async def _bring_what_waited(self) -> None:
+        """A new day has room for what the day before had not."""
+        core = self.core
+        if core.surfaces.waiting and core.may_speak():
+            await core.surfaces.release(core.scaffold_version())
 
     async def _end_pause(self) -> None:
         """A pause that has run out ends by itself."""

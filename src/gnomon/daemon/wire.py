@@ -34,6 +34,7 @@ from gnomon.daemon.fitness.desk import FitnessDesk
 from gnomon.daemon.health.self_tests import RecordedStarts
 from gnomon.daemon.inbox.artifacts import Artifacts
 from gnomon.daemon.inbox.closed_items import ClosedItems
+from gnomon.daemon.inbox.day_queue import DayQueue
 from gnomon.daemon.inbox.engagement import EngagementBook
 from gnomon.daemon.inbox.findings import RuleSurfaces
 from gnomon.daemon.inbox.inbox import Inbox
@@ -177,7 +178,13 @@ def _wire_doors(core: Core) -> None:
 def _wire_inbox(core: Core) -> None:
     """What is brought to the operator, what they did with it, and how that is measured."""
     platform, config = core.platform, core.config
-    core.surfaces = Surfaces(core.stores, platform.disk, OpenGate(), core.show_surface)
+    queue = DayQueue(
+        core.memo,
+        core.stores.files["engagement-ledger"],
+        platform.clock.wall,
+        config.notify.max_per_day,
+    )
+    core.surfaces = Surfaces(core.stores, platform.disk, OpenGate(), core.show_surface, queue)
     core.artifacts = Artifacts(
         core.stores, platform.disk, lambda: core.presence.is_here(steady(platform.clock))
     )

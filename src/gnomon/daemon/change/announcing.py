@@ -84,6 +84,7 @@ class Announcing:
                     scaffold_version=self.scaffold_version(),
                     dedupe_key=key,
                     material=material,
+                    at_once=True,
                 )
             )
         except (GnomonError, OSError) as error:

@@ -128,6 +128,7 @@ class Inbox:
                 origin="model" if asked.count else "rule",
                 scaffold_version=self._scaffold_version(),
                 synthetic=not asked.count,
+                at_once=True,
             )
         )
         assert surface_id is not None, "without a key everything is news"

@@ -6,20 +6,20 @@ A line never stands without what it says: the text goes to the disk first, under
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Protocol
 
 import msgspec
 
+from gnomon.daemon.inbox.day_queue import Asked, DayQueue, Payload
 from gnomon.daemon.store.disk_words import disk_named
 from gnomon.daemon.store.stores import Stores
 from gnomon.disk import Disk
 from gnomon.domain.canonical import canonical
-from gnomon.domain.errors import StateError
+from gnomon.domain.errors import GnomonError, StateError
 from gnomon.domain.json_value import Json
-from gnomon.domain.records import Origin, Sha256, SurfaceKind, SurfaceMode
+from gnomon.domain.records import Sha256
 from gnomon.domain.records_referee import SurfaceEmitted
 from gnomon.statefile import read_state, write_atomic, write_state
 
@@ -47,42 +47,32 @@ class OpenGate:
         del key, material
 
 
-class Payload(msgspec.Struct, frozen=True, kw_only=True):
-    """What a surface says. Its canonical JSON has the hash that the ledger holds."""
-
-    kind: SurfaceKind
-    title: str
-    body: str
-    artifact: str | None = None
-
-
-@dataclass(frozen=True)
-class Asked:
-    """Something to bring. Without a `dedupe_key` it is always news."""
-
-    payload: Payload
-    origin: Origin
-    scaffold_version: str
-    dedupe_key: str | None = None
-    material: Json = None
-    mode: SurfaceMode = "queue"
-    synthetic: bool = False
-
-
 class Surfaces:
     """`show` publishes an open page's event: kind of the surface, id, whether to interrupt."""
 
     def __init__(
-        self, stores: Stores, disk: Disk, gate: Gate, show: Callable[[str, SurfaceEmitted], None]
+        self,
+        stores: Stores,
+        disk: Disk,
+        gate: Gate,
+        show: Callable[[str, SurfaceEmitted], None],
+        queue: DayQueue,
     ) -> None:
         self._stores = stores
         self._disk = disk
         self._gate = gate
         self._show = show
+        self._queue = queue
         self._one = asyncio.Lock()
 
+    @property
+    def waiting(self) -> int:
+        """How many wait for a day with room."""
+        return len(self._queue)
+
     async def emit(self, asked: Asked) -> str | None:
-        """Bring it; its id. Null when it is no news: then no line is written.
+        """Bring it; its id. Null when it is no news, or waits for a day with room: then no line
+        is written.
 
         Raises LedgerError, DiskError: then it was not shown and may be brought again.
         """
@@ -90,11 +80,39 @@ class Surfaces:
             key = asked.dedupe_key
             if key is not None and self._gate.suppressed(key, asked.material):
                 return None
-            surface = self._line(asked)
-            self._keep(surface.payload_sha256, asked.payload)
-            await self._stores.append("engagement-ledger", surface)
-            if key is not None:
-                self._gate.delivered(key, asked.material)
+            if not (asked.at_once or asked.synthetic or self._queue.has_room()):
+                with disk_named():
+                    self._queue.put(asked)
+                return None
+            return await self._bring(asked)
+
+    async def release(self, scaffold_version: str) -> int:
+        """For the beat: bring what waited, as far as today has room; how much that was. Raises as
+        `emit`; what could not be brought waits on.
+        """
+        brought = 0
+        async with self._one:
+            while len(self._queue):
+                with disk_named():
+                    asked = self._queue.take(scaffold_version)
+                if asked is None:
+                    break
+                now = msgspec.structs.replace(asked, scaffold_version=scaffold_version)
+                try:
+                    await self._bring(now)
+                except (GnomonError, OSError):
+                    with disk_named():
+                        self._queue.put(asked)
+                    raise
+                brought += 1
+        return brought
+
+    async def _bring(self, asked: Asked) -> str:
+        surface = self._line(asked)
+        self._keep(surface.payload_sha256, asked.payload)
+        await self._stores.append("engagement-ledger", surface)
+        if asked.dedupe_key is not None:
+            self._gate.delivered(asked.dedupe_key, asked.material)
         self._show(asked.mode, surface)
         return surface.surface_id
 
