@@ -62,7 +62,12 @@ class LiveGateway:
         """A surface of the model's."""
         payload = Payload(kind=kind, title=title, body=f"About {title}.", artifact=artifact)
         surface = await self.core.surfaces.emit(
-            Asked(payload=payload, origin="model", scaffold_version="000001-25e59ed12225")
+            Asked(
+                payload=payload,
+                origin="model",
+                scaffold_version="000001-25e59ed12225",
+                at_once=True,
+            )
         )
         assert surface is not None
         return surface

@@ -4,12 +4,16 @@ Each attack is tried as it is, and with its defence switched off, where it must 
 that what keeps it out is what we say it is.
 """
 
+from pathlib import Path
+
 import aiohttp
 import pytest
 
 from gnomon.gateway import admit, authority
+from gnomon.gateway.authority import digest
 from gnomon.gateway.listen import listen
 from gnomon.testing.operations import OPERATOR_TOKEN, PretendedHouse
+from tests.live_kit import a_live_gateway
 
 pytestmark = [pytest.mark.redteam, pytest.mark.timeout(30)]
 KEY = {"Authorization": f"Bearer {OPERATOR_TOKEN}"}
@@ -75,3 +79,35 @@ async def test_a_form_of_another_site_is_refused_by_its_type_too():
             assert answer.status == 415
     finally:
         await listener.close()
+
+
+ACTS = ("use", "dismiss", "read", "open", "resolve", "edit", "emit")
+"""All that the inbox can be asked to do."""
+
+
+async def test_a_clients_token_does_nothing_in_the_inbox(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Over real HTTP, before a real inbox: refused, and nothing is written."""
+    async with a_live_gateway(tmp_path) as live:
+        monkeypatch.setattr(live.authority, "client_of", {digest("a client's"): "client"}.get)
+        document = await live.write_document("A brief")
+        surface = await live.bring("A brief", "pending", document)
+        own = live.core.home.operator_token.read_text().strip()
+        ledger = live.core.agent.engagement_ledger
+        before = ledger.read_bytes()
+
+        async def posted(token: str, act: str) -> tuple[int, str]:
+            asked = {"title": "x"} if act == "emit" else {"surface_id": surface}
+            more = {"text": "x"} if act == "edit" else {}
+            key = {"Authorization": f"Bearer {token}"}
+            async with (
+                aiohttp.ClientSession(live.listener.url, headers=key) as http,
+                http.post(f"/api/inbox.{act}", json=asked | more) as answer,
+            ):
+                return answer.status, (await answer.json()).get("err", {}).get("code", "")
+
+        for act in ACTS:
+            assert await posted("a client's", act) == (403, "forbidden"), act
+        assert ledger.read_bytes() == before
+        assert [await posted(own, act) for act in ACTS] == [(200, "")] * len(ACTS)
