@@ -102,6 +102,18 @@ def test_the_week_before_is_what_the_week_is_compared_with(tmp_path: Path):
         assert (fitness.pooled[0].acted, fitness.pooled[0].acked) == (3, 0)
         assert (fitness.before.acted, fitness.before.acked, fitness.before.rate) == (0, 3, 0)
         assert fitness.pooled[1].rate == 0.5
+        for pool, brought in zip(fitness.pooled, (3, 6), strict=True):
+            behind = pool.lines
+            page = await gateway.ask(
+                "ledger.read",
+                name="engagement-ledger",
+                after=behind.first - 1,
+                limit=behind.last - behind.first + 1,
+            )
+            counted = [line["outcome"] for line in page.lines if line["kind"] == "outcome"]
+            assert (counted.count("acted"), counted.count("acked")) == (pool.acted, pool.acked)
+            kinds = [line["kind"] for line in page.lines]
+            assert (kinds[0], kinds.count("surface_emitted")) == ("surface_emitted", brought)
 
     lived(tmp_path, work)
 

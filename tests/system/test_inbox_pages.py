@@ -133,6 +133,13 @@ async def test_each_number_opens_the_lines_behind_it(visit: Visit):
     await visit.sees("#line-49")
 
 
+async def test_the_pooled_number_opens_the_lines_behind_it_too(visit: Visit):
+    await visit.go("/fitness")
+    await visit.page.click("text=The lines behind this >> nth=0")
+    await visit.sees_text("h1", "engagement-ledger")
+    assert await visit.page.locator(".line").count() == 79
+
+
 async def test_what_may_still_change_is_called_provisional(visit: Visit):
     await visit.go("/fitness")
     assert await visit.page.locator(".windows .provisional").count() == 3

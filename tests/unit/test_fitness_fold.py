@@ -179,5 +179,7 @@ def test_a_pool_below_the_least_sample_has_no_rate():
     few, enough = fold.pooled_view(pool, 3), fold.pooled_view(pool, 2)
     assert (few.rate, few.interval, few.reason) == (None, None, "low_sample")
     assert (enough.rate, enough.interval, enough.reason) == (0.5, (0.1, 0.9), None)
+    assert fold.lines_of([], 9) is None
+    assert few.lines is None
     assert fold.version_view("v", pool, 3).rate is None
     assert fold.version_view("v", pool, 2).rate == 0.5

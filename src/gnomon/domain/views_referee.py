@@ -83,7 +83,8 @@ class FitnessGap(View, frozen=True):
 class Pooled(View, frozen=True):
     """The model's surfaces emitted in the last `days`, by the outcome that stands. `rate` is
     acted / (acted + acked + ignored), null with its `reason` below the least sample; `interval`
-    holds it in 95 of 100 cases. `unavailable` and `open` ones are in neither.
+    holds it in 95 of 100 cases. `unavailable` and `open` ones are in neither. `lines` are those
+    of the engagement-ledger that hold them and what became of them; null where there are none.
     """
 
     days: int
@@ -95,6 +96,7 @@ class Pooled(View, frozen=True):
     unavailable: int
     open: int
     reason: EngagementReason | None = None
+    lines: LinesBehind | None = None
 
 
 class PooledVersion(View, frozen=True):

@@ -292,6 +292,7 @@ def a_fitness(counts: EngagementCounts | None = None, open_: int = 4, **changed:
                 unavailable=2,
                 open=open_,
                 reason=None if rate is not None else "low_sample",
+                lines=LinesBehind(first=12, last=90),
             ),
             Pooled(
                 days=28,

@@ -17,6 +17,7 @@ from gnomon.daemon.fitness.fold import (
     Standing,
     engagement_trend,
     folded,
+    lines_of,
     pooled_view,
     shown,
     stall_trend,
@@ -165,7 +166,11 @@ class FitnessDesk:
         windows = [each for each in found.windows if each.start < now]
         least = self._loaded.config.M_min
         state = self._book.state()
-        pooled_views = [pooled_view(pool, least) for pool in pools(state, now)]
+        brought = self._stores.files["engagement-ledger"].head.seq
+        pooled_views = [
+            pooled_view(pool, least, lines_of(judged_within(state, now, pool.days), brought))
+            for pool in pools(state, now)
+        ]
         return Fitness(
             now=iso(now),
             windows=shown(windows, since),

@@ -24,6 +24,7 @@ from gnomon.domain.views_referee import (
     PooledVersion,
     StallTrend,
 )
+from gnomon.referee.engagement import Surface
 from gnomon.referee.pooled import PooledEngagement
 
 TREND_DAYS = 28
@@ -179,7 +180,12 @@ def _counts(windows: Sequence[Standing], since: Millis, until: Millis) -> Engage
     )
 
 
-def pooled_view(pool: PooledEngagement, least: int) -> Pooled:
+def lines_of(surfaces: Sequence[Surface], head: int) -> LinesBehind | None:
+    """Lines of the engagement-ledger from the oldest surface's on: outcomes come after it."""
+    return LinesBehind(first=surfaces[0].seq, last=head) if surfaces else None
+
+
+def pooled_view(pool: PooledEngagement, least: int, lines: LinesBehind | None = None) -> Pooled:
     """Below the least sample there is no rate: that few say nothing (page 3)."""
     enough = pool.answered >= least
     return Pooled(
@@ -192,6 +198,7 @@ def pooled_view(pool: PooledEngagement, least: int) -> Pooled:
         unavailable=pool.unavailable,
         open=pool.open,
         reason=None if enough else "low_sample",
+        lines=lines,
     )
 
 

@@ -86,6 +86,7 @@ def environment(
         "usefulness": fitness_words.usefulness,
         "pooled_of": fitness_words.pooled_of,
         "trend_of": fitness_words.trend_of,
+        "lines_address": fitness_words.lines_address,
         "outcome": fitness_words.outcome,
         "knows": labels.__contains__,
         **_named(labels),
