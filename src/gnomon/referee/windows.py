@@ -84,12 +84,9 @@ def plan(
     if first is None:
         return
     yield from planner.resume(first, evidence.cited_at)
-    reached = [*_set_back_from(evidence.engagement, tail.engagement.seq), now]
     for stay in stays(chain([first], decisions), window_ms):
-        end = stay.tally.start + window_ms
-        if stay.followed == "earlier":
-            reached = reached[1:] or reached
-        elif max(now, reached[0]) < end + SETTLES_AFTER:
+        planner.enter(stay)
+        if not planner.is_over(stay, now):
             return
         stay.tally.changed |= evidence.changed
         yield from planner.measure(stay)
@@ -118,12 +115,15 @@ def stays(lines: Iterable[Line], window_ms: int) -> Iterator[Stay]:
         yield Stay(tally, "none")
 
 
-def _set_back_from(engagement: Iterable[Line], after: int) -> list[Millis]:
-    """What the wall said each time before it was set back: so far it had come."""
+def _set_backs(lines: Sequence[Line]) -> list[int]:
+    """Indices of the lines with which the clock had been set back: those that say so, and those
+    that are dated before the one that they follow.
+    """
     return [
-        parse_iso(line.body.wall_before)
-        for line in engagement
-        if line.seq > after and isinstance(line.body, ClockStepped) and line.body.step_seconds < 0
+        index
+        for index, line in enumerate(lines)
+        if (isinstance(line.body, ClockStepped) and line.body.step_seconds < 0)
+        or (index > 0 and line.at < lines[index - 1].at)
     ]
 
 
@@ -136,6 +136,7 @@ class _Planner:
         self._config, self._sha256 = loaded.config, loaded.sha256
         self._state = Engagement(self._config)
         self._next = 0  # index of the first line not taken
+        self._set_backs = _set_backs(evidence.engagement)
         self._steps = [
             (line.seq, line.body)
             for line in evidence.engagement
@@ -155,6 +156,26 @@ class _Planner:
             as_of = cited_at
         yield from self._amendments(as_of)
 
+    def enter(self, stay: Stay) -> None:
+        """Leave behind what was written before the clock was set back into this stay's time."""
+        last_start = self._tail.last_start
+        if last_start is not None and iso(stay.tally.start) < last_start:
+            self._take_to_set_back(stay)
+
+    def is_over(self, stay: Stay, now: Millis) -> bool:
+        """Whether nothing more can come into its window by then: its time has passed, or passed
+        before the clock was set back.
+        """
+        settled = self._end(stay)
+        return (
+            stay.followed == "earlier"
+            or now >= settled
+            or any(
+                index >= self._next and self._came_from(index) >= settled
+                for index in self._set_backs
+            )
+        )
+
     def measure(self, stay: Stay) -> Iterator[FitnessBody]:
         """The lines of one window's end: a gap before it, itself, what it shows of others."""
         tally = stay.tally
@@ -170,40 +191,44 @@ class _Planner:
 
     # --- engagement lines beside the windows -------------------------------------------------
 
+    def _end(self, stay: Stay) -> Millis:
+        return Millis(stay.tally.start + self._config.window_ms + SETTLES_AFTER)
+
     def _take_until(self, stay: Stay) -> None:
-        """Take the engagement lines up to this window's end, or up to where the clock went
-        back while it lasted.
+        """Take the engagement lines up to this window's end, and none that were written after
+        the clock went back out of it.
         """
-        end = stay.tally.start + self._config.window_ms + SETTLES_AFTER
-        last_start = self._tail.last_start
-        went_back = last_start is not None and iso(stay.tally.start) < last_start
-        if went_back:
-            self._take_to_set_back(stay, end)
-        previous = None if went_back or not self._next else self._lines[self._next - 1].at
+        end = self._end(stay)
         while self._next < len(self._lines):
-            line = self._lines[self._next]
-            if line.at >= end:
+            if self._lines[self._next].at >= end or self._leads_out(self._next, stay, end):
                 return
-            if stay.followed == "earlier" and previous is not None and line.at < previous:
-                return
-            previous = line.at
             self._take_next()
 
-    def _take_to_set_back(self, stay: Stay, end: int) -> None:
-        """The clock went back before this stay: what was written until then comes first, though
-        it is dated later than all of the stay. Else it would be waited for until that time
-        comes again, a year perhaps, and all that follows it with it.
+    def _take_to_set_back(self, stay: Stay) -> None:
+        """What was written until the clock went back comes first, though it may be dated later
+        than all of the stay. Else it would be waited for until that time comes again, a year
+        perhaps, and all that follows it with it.
         """
-        lines = self._lines
-        if self._next and lines[self._next - 1].at < end:
-            return  # that is behind already
-        while self._next < len(lines) and lines[self._next].at >= end:
-            behind = range(self._next + 1, len(lines))
-            back = next((at for at in behind if lines[at].at < lines[at - 1].at), None)
-            if back is None or lines[back].at > stay.tally.last_at:
+        for back in [index for index in self._set_backs if index >= self._next]:
+            if self._lines[back].at > stay.tally.last_at:
                 return
-            while self._next < back:
+            while self._next <= back:
                 self._take_next()
+            if self._next >= len(self._lines) or self._lines[self._next].at < self._end(stay):
+                return
+
+    def _leads_out(self, index: int, stay: Stay, end: Millis) -> bool:
+        """Whether the clock was set back with this line, to before this window or from after it."""
+        if index not in self._set_backs:
+            return False
+        return self._lines[index].at < stay.tally.start or self._came_from(index) >= end
+
+    def _came_from(self, index: int) -> Millis:
+        """How far the wall had come when it was set back with this line."""
+        step = self._lines[index].body
+        if isinstance(step, ClockStepped):
+            return parse_iso(step.wall_before)
+        return self._lines[index - 1].at
 
     def _take_next(self) -> None:
         line = self._lines[self._next]
