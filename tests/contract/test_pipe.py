@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import gc
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from typing import Any
 
 import pytest
@@ -376,8 +376,14 @@ class Dying:
     async def drain(self) -> None:
         raise PipeError("The pipe died.", reason="closed")
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._inner, name)
+    async def read(self) -> bytes | None:
+        return await self._inner.read()
+
+    def write(self, lines: Iterable[bytes]) -> None:
+        self._inner.write(lines)
+
+    def close(self) -> None:
+        self._inner.close()
 
 
 async def test_a_call_whose_pipe_died_is_heard_once_and_warns_nobody_else(

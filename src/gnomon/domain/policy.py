@@ -76,9 +76,9 @@ def policy(role: Role, action: str, autonomy: Autonomy) -> Decision:
     if autonomy not in AUTONOMIES:
         return "deny"
     height = AUTONOMIES.index(autonomy)
-    reached = (
+    reached: list[Decision] = [
         rule.decision
         for rule in RULES
         if rule.role == role and rule.action == action and AUTONOMIES.index(rule.least) <= height
-    )
-    return max(reached, key=_WIDTH.__getitem__, default="deny")
+    ]
+    return max(["deny", *reached], key=_WIDTH.__getitem__)
