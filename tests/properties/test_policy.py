@@ -5,7 +5,7 @@ from typing import cast
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnomon.domain.policy import AUTONOMIES, ROLES, WORKSPACE_TOOLS, Autonomy, Role, policy
+from gnomon.domain.policy import AUTONOMIES, ROLES, WORKSPACE_TOOLS, Autonomy, Role, lower, policy
 
 WIDTH = {"deny": 0, "hold": 1, "allow": 2}
 KNOWN = st.sampled_from([f"tool:{name}" for name in (*WORKSPACE_TOOLS, "recall")])
@@ -39,6 +39,13 @@ def test_the_workspace_tools_are_allowed_to_the_resident_at_every_autonomy():
     for autonomy in AUTONOMIES:
         for name in (*WORKSPACE_TOOLS, "recall"):
             assert policy("resident", f"tool:{name}", autonomy) == "allow"
+
+
+@given(st.sampled_from(AUTONOMIES), st.sampled_from(AUTONOMIES))
+def test_the_lower_of_two_allows_no_more_than_either(one: Autonomy, other: Autonomy):
+    found = lower(one, other)
+    assert found in {one, other}
+    assert AUTONOMIES.index(found) == min(AUTONOMIES.index(one), AUTONOMIES.index(other))
 
 
 def test_nobody_but_the_resident_may_use_a_tool():

@@ -2,6 +2,7 @@
 appends what it says, also when either is killed.
 """
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ import msgspec
 import pytest
 
 from gnomon.disk import SYSTEM_DISK, Disk
-from gnomon.domain.errors import GnomonError, RecordError, TrustError, UsageError
+from gnomon.domain.errors import GnomonError, PipeError, RecordError, TrustError, UsageError
 from gnomon.domain.instants import HOUR, Millis, parse_iso
 from gnomon.domain.json_value import Fields, Json
 from gnomon.domain.ledgers import BODIES, Ack, Head, LedgerName
@@ -20,7 +21,7 @@ from gnomon.domain.records import AnchoredHead, Body
 from gnomon.domain.records_referee import Amendment, Gap, Window
 from gnomon.ledger.codec import encode_line
 from gnomon.ledger.file import LedgerFile
-from gnomon.referee import writer_main
+from gnomon.referee import asking, writer_main
 from gnomon.referee.config import default_text, parse
 from gnomon.referee.fitness_tail import FitnessTail
 from gnomon.referee.keeping import open_engagement
@@ -266,6 +267,7 @@ async def test_a_job_that_keeps_failing_is_tried_less_and_less_often(kernel: Ker
     writing._start = start
     tries = 0
     for _ in range(600):
+        assert writing.is_failing is (tries >= 2)
         if writing.is_due(kernel.story.now):
             tries += 1
             with pytest.raises(OSError, match="no process"):
@@ -276,6 +278,18 @@ async def test_a_job_that_keeps_failing_is_tried_less_and_less_often(kernel: Ker
     kernel.story.clock.advance(3600)
     assert (await writing.run(kernel.story.now)).windows == 2
     assert not writing.is_due(kernel.story.now)
+    assert not writing.is_failing
+
+
+async def test_a_job_that_hangs_is_ended_and_said_to_be_late() -> None:
+    class Hanging:
+        async def call(self, op: str, args: Fields) -> Json:
+            del op, args
+            await asyncio.Event().wait()
+            raise AssertionError
+
+    with pytest.raises(PipeError, match="gave no answer within 0 s"):
+        await asking.work(Hanging(), {}, seconds=0.01)
 
 
 class Failing:

@@ -17,6 +17,7 @@ from gnomon.domain.errors import ConfigError, GnomonError, TrustError
 from gnomon.domain.instants import DAY, HOUR, MINUTE, Millis
 from gnomon.domain.messages import ModelReply, ModelRequest
 from gnomon.domain.records_change import Change
+from gnomon.referee import writer_main
 from gnomon.refiner import worker_main
 from gnomon.resident.reflection import ReflectionOutput
 from gnomon.testing.models import calls, says
@@ -268,6 +269,26 @@ def test_autonomy_below_full_keeps_it_from_running(tmp_path: Path) -> None:
         assert "improve.autonomy is 'skills'" in done.why_not
 
     lived(tmp_path, story, config='[improve]\nautonomy = "skills"\n')
+
+
+def test_while_the_referee_fails_nothing_is_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def dies(peer: Any, argument: object) -> None:
+        del argument
+        peer.close()
+
+    async def story(gateway: Gateway, world: World) -> None:
+        with monkeypatch.context() as patch:
+            patch.setattr(writer_main, "serve", dies)
+            await asyncio.sleep(2 * HOUR / 1000)
+            assert (await gateway.ask("refine.status")).codes == ("referee-fails",)
+            assert (await gateway.ask("status.show")).autonomy == "memory"
+        await asyncio.sleep(2 * HOUR / 1000)
+        assert (await gateway.ask("refine.status")).ready
+        assert (await gateway.ask("status.show")).autonomy == "full"
+
+    lived(tmp_path, story)
 
 
 def test_two_runs_that_broke_off_in_a_row_are_the_last_until_it_is_enabled(

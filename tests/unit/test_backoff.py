@@ -31,3 +31,14 @@ def test_a_clock_that_was_set_back_does_not_make_it_wait_for_a_year():
     backoff = Backoff()
     backoff.begin(Millis(MORNING + 365 * 24 * HOUR))
     assert not backoff.waits(MORNING)
+
+
+def test_two_failures_in_a_row_are_a_job_that_fails():
+    backoff = Backoff()
+    for running, failing in ((False, False), (True, False)):
+        assert backoff.is_failing(running=running) is failing
+        backoff.begin(MORNING)
+    assert not backoff.is_failing(running=True), "the second one is still under way"
+    assert backoff.is_failing(running=False)
+    backoff.succeed()
+    assert not backoff.is_failing(running=False)

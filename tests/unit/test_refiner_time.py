@@ -18,7 +18,7 @@ from gnomon.refiner.schedule import (
 )
 
 FINE = Evidence(days=7, engagement=0.5, surfaces=10, off=5, enabled=True, measured=10, needed=10)
-ABLE = Means(autonomy="full", failures=0, fault=None)
+ABLE = Means(autonomy="full", failures=0, referee_fails=False, fault=None)
 QUIET = Quiet(
     turn_in_flight=False, idle=15 * MINUTE, under_judgment=False, waiting=False, refused=None
 )
@@ -67,6 +67,7 @@ def test_the_bounds_of_engagement_are_within(engagement: float) -> None:
     [
         (replace(ABLE, autonomy="skills"), "autonomy"),
         (replace(ABLE, failures=2), "failed-twice"),
+        (replace(ABLE, referee_fails=True), "referee-fails"),
         (replace(ABLE, fault=("remote-model", "It is elsewhere.")), "remote-model"),
     ],
 )

@@ -41,11 +41,14 @@ from gnomon.daemon.store.unfinished import Unfinished
 from gnomon.daemon.talk.history import History
 from gnomon.daemon.talk.recovery import recover
 from gnomon.daemon.talk.turns import Turns
+from gnomon.daemon.watch.watching import Watching
 from gnomon.domain.errors import GnomonError
 from gnomon.domain.instants import MINUTE, Millis, iso
 from gnomon.domain.manifest import Manifest
+from gnomon.domain.policy import Autonomy, lower
 from gnomon.domain.records import Spend
 from gnomon.domain.records_referee import SurfaceEmitted
+from gnomon.domain.views import ImportRow
 from gnomon.gateway.stream import Stream
 from gnomon.home import AgentPaths, Home
 from gnomon.referee.config import Loaded
@@ -82,6 +85,7 @@ class Core:
     broker: ModelBroker = field(init=False)
     tools: ToolBroker = field(init=False)
     history: History = field(init=False)
+    watching: Watching = field(init=False)
     turns: Turns = field(init=False)
     residency: Residency = field(init=False)
     world: ResidentWorld = field(init=False)
@@ -139,6 +143,17 @@ class Core:
         paused = self.memo.facts_paused(self.platform.clock.wall())
         return self.config.kernel.mode in SPEAKING and not paused
 
+    def referee_fails(self) -> bool:
+        """Whether what measures or what judges failed twice in a row."""
+        return self.desk.is_failing or self.judge.is_failing
+
+    def autonomy(self) -> Autonomy:
+        """What it may change unasked: as the operator set it, and at most `memory` while the
+        referee fails (page 1). It rises again by itself.
+        """
+        set_to = self.config.improve.autonomy
+        return lower(set_to, "memory") if self.referee_fails() else set_to
+
     def scaffold_version(self) -> str:
         return self.world.scaffold_version()
 
@@ -148,6 +163,14 @@ class Core:
     def show_surface(self, mode: str, surface: SurfaceEmitted) -> None:
         told = {"surface_id": surface.surface_id, "kind": surface.surface_kind, "mode": mode}
         self.stream.publish("inbox", told)
+
+    async def read_on(self, paths: list[str]) -> list[ImportRow]:
+        """Read what other agents wrote since it was read last."""
+        rows = await self.history.read(paths, (), dry_run=False, progress=lambda _: None)
+        if new := sum(row.new_observations for row in rows):
+            self.stores.journal(f"Other agents went on: {new} new turns were read.")
+            self.stream.publish("history", {"files": len(rows)})
+        return rows
 
     async def catch_up(self) -> None:
         """After the disk failed: open what it closed, write again what follows from what is

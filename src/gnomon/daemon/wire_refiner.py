@@ -25,6 +25,7 @@ def wire_refiner(core: Core) -> None:
             idle=lambda: steady(clock) - core.presence.last_at,
             ticks=lambda: core.tallies.decisions.ticks,
             autonomy=lambda: core.config.improve.autonomy,
+            referee_fails=core.referee_fails,
             scaffold_version=core.scaffold_version,
             publish=lambda event: core.stream.publish("event", event),
         )

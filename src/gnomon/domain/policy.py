@@ -67,6 +67,11 @@ RULES: tuple[Rule, ...] = (
 _WIDTH: Mapping[Decision, int] = {"deny": 0, "hold": 1, "allow": 2}
 
 
+def lower(one: Autonomy, other: Autonomy) -> Autonomy:
+    """The lower of two autonomies."""
+    return one if AUTONOMIES.index(one) <= AUTONOMIES.index(other) else other
+
+
 def policy(role: Role, action: str, autonomy: Autonomy) -> Decision:
     """Decide an action of a role at an autonomy: the widest rule that reaches it.
 

@@ -4,6 +4,8 @@ from gnomon.domain.instants import HOUR, MINUTE, Millis
 
 FIRST_WAIT, LONGEST_WAIT = MINUTE, HOUR
 """Doubled each time (page 1: with back-off)."""
+FAILING = 2
+"""Failures in a row that lower the autonomy (page 1)."""
 
 
 class Backoff:
@@ -19,6 +21,10 @@ class Backoff:
         Further ahead than the longest wait the moment was put by a clock set back since.
         """
         return self._failures > 0 and 0 < self._not_before - now <= LONGEST_WAIT
+
+    def is_failing(self, *, running: bool) -> bool:
+        """Whether the last two runs that ended did so in failure."""
+        return self._failures - running >= FAILING
 
     def begin(self, now: Millis) -> None:
         self._failures += 1

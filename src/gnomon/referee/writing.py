@@ -13,12 +13,14 @@ from typing import Protocol
 
 from gnomon.domain.errors import LedgerCorruptError
 from gnomon.domain.instants import Millis, iso, parse_iso
-from gnomon.domain.json_value import Fields, Json
+from gnomon.domain.json_value import Fields
 from gnomon.domain.ledgers import Head, LedgerName, Line
 from gnomon.domain.plain import fields, read
 from gnomon.domain.ports import Ledger
 from gnomon.domain.records_referee import Amendment, ClockStepped, FitnessBody, Gap, Window
 from gnomon.ledger.segments import segments
+from gnomon.referee import asking
+from gnomon.referee.asking import Asked
 from gnomon.referee.backoff import Backoff
 from gnomon.referee.config import Loaded
 from gnomon.referee.fitness import window_start
@@ -48,15 +50,11 @@ class CitedLedger(Ledger, Protocol):
     def durable_head(self) -> Head: ...
 
 
-class WriterPeer(Protocol):
-    async def call(self, op: str, args: Fields) -> Json: ...
-
-
 class WriterChild(Protocol):
     """The job's process (`gnomon.trust.jail.Child`, or what plays it)."""
 
     @property
-    def peer(self) -> WriterPeer: ...
+    def peer(self) -> Asked: ...
     async def stop(self, grace: float) -> None: ...
 
 
@@ -107,6 +105,11 @@ class FitnessWriting:
             return False
         return self._closed(now) != self._ran_for
 
+    @property
+    def is_failing(self) -> bool:
+        """Whether its last two runs failed."""
+        return self._backoff.is_failing(running=self._running.locked())
+
     async def run(self, now: Millis) -> Written:
         """Append every line that is due at `now`. One run at a time; a second one waits.
 
@@ -141,7 +144,7 @@ class FitnessWriting:
             heads = self._heads()  # first: what comes in meanwhile is for the next answer
             tail = await self._current_tail(heads, now)
             work = Work(heads=heads, tail=tail, now=now)
-            due = read(await child.peer.call("work", fields(work)), Due)
+            due = read(await asking.work(child.peer, fields(work)), Due)
             await self._append(due.lines)
             for body in due.lines:
                 tail.take(body)

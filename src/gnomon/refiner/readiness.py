@@ -37,6 +37,7 @@ NotReady = Literal[
     "not-enabled",
     "autonomy",
     "failed-twice",
+    "referee-fails",
     "no-model",
     "remote-model",
     "model-config",
@@ -77,6 +78,7 @@ class Means:
 
     autonomy: Autonomy
     failures: int
+    referee_fails: bool
     fault: tuple[ModelFault, str] | None
 
 
@@ -98,6 +100,14 @@ def not_ready(evidence: Evidence, means: Means, *, dev_mode: bool) -> tuple[Reas
             Reason(
                 "autonomy",
                 f"improve.autonomy is {means.autonomy!r}; its instructions change at 'full' alone.",
+            )
+        )
+    if means.referee_fails:
+        found.append(
+            Reason(
+                "referee-fails",
+                "What measures it, or what judges it, failed twice in a row; nothing is changed "
+                "until that works. `gnomon journal` says why.",
             )
         )
     if means.failures >= FAILURES_MOST:

@@ -21,6 +21,7 @@ from gnomon.domain.plain import fields, read
 from gnomon.domain.records_change import Judgment
 from gnomon.domain.views_change import JobDone
 from gnomon.ledger.segments import segments
+from gnomon.referee import asking
 from gnomon.referee.backoff import Backoff
 from gnomon.referee.config import Loaded
 from gnomon.referee.judge import Case, Holds, deadline
@@ -115,6 +116,11 @@ class JudgeDesk:
 
     # --- what is done ------------------------------------------------------------------------
 
+    @property
+    def is_failing(self) -> bool:
+        """Whether its last two runs failed."""
+        return self._backoff.is_failing(running=self._running.locked())
+
     async def turn(self) -> None:
         """At a beat, or when an edit ended a test. What goes wrong is said once, and tried again
         at a later beat.
@@ -175,7 +181,7 @@ class JudgeDesk:
             "judge", JUDGE_MODULE, fields(argument), grants, serve=None
         )
         try:
-            ruling = read(await child.peer.call("work", fields(hearing)), Ruling)
+            ruling = read(await asking.work(child.peer, fields(hearing)), Ruling)
         finally:
             await child.stop(GRACE_SECONDS)
         if ruling.judgment is not None:

@@ -87,6 +87,7 @@ class RefineParts:
     ticks: Callable[[], int]
     autonomy: Callable[[], Autonomy]
     scaffold_version: Callable[[], str]
+    referee_fails: Callable[[], bool]
     publish: Callable[[Event], None]
 
 
@@ -162,6 +163,7 @@ class RefineTime:
         means = Means(
             autonomy=self._parts.autonomy(),
             failures=self.state.failures,
+            referee_fails=self._parts.referee_fails(),
             fault=None if isinstance(model, RefinerModel) else model,
         )
         dev_mode = self._parts.loaded.config.dev_mode

@@ -91,6 +91,11 @@ class FitnessDesk:
         """Whether a window closed 60 s ago or more, since the last run."""
         return self._writing.is_due(self._platform.clock.wall())
 
+    @property
+    def is_failing(self) -> bool:
+        """Whether its last two runs failed."""
+        return self._writing.is_failing
+
     async def turn(self) -> None:
         """Run the job. What goes wrong is said once, and it is tried again at a later beat."""
         try:

@@ -36,7 +36,7 @@ def status(core: Core, *, running: bool, url: str | None, next_tick_at: Millis |
         reflections=tally.reflections,
         skipped=tally.skipped,
         jail=jail_levels(core),
-        autonomy=core.config.improve.autonomy,
+        autonomy=core.autonomy(),
         budget=core.broker.budget_view(),
         standing_cost=core.broker.standing_cost(),
         url=url,
