@@ -23,6 +23,7 @@ from gnomon.daemon.child.residency import Residency
 from gnomon.daemon.child.resident_world import ResidentWorld
 from gnomon.daemon.child.services import ChildServices
 from gnomon.daemon.fitness.desk import FitnessDesk
+from gnomon.daemon.fitness.retune_notices import RetuneNotices
 from gnomon.daemon.inbox.artifacts import Artifacts
 from gnomon.daemon.inbox.closed_items import ClosedItems
 from gnomon.daemon.inbox.engagement import EngagementBook
@@ -99,6 +100,7 @@ class Core:
     findings: RuleSurfaces = field(init=False)
     desk: FitnessDesk = field(init=False)
     changes: Changes = field(init=False)
+    retune_notices: RetuneNotices = field(init=False)
     approving: Approving = field(init=False)
     refine: RefineDesk = field(init=False)
     held_writes: HeldWrites = field(init=False)

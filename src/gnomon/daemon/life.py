@@ -92,6 +92,8 @@ class Life:
         await self._try(self._end_pause)
         if "anchor" in things:
             await self._try(self._anchor)
+        if "heartbeat" in things and core.retune_notices.is_due():
+            await self._try(core.retune_notices.turn)
         if "heartbeat" in things and core.findings.is_due():
             core.background.run(core.findings.look())
         if "heartbeat" in things and self.improvement.is_to_be_judged():

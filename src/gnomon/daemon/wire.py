@@ -31,6 +31,7 @@ from gnomon.daemon.child.speech import Speech
 from gnomon.daemon.core import NEAR_MINUTES, Core
 from gnomon.daemon.evaluation_time import EvaluationTime
 from gnomon.daemon.fitness.desk import FitnessDesk
+from gnomon.daemon.fitness.retune_notices import RetuneNotices
 from gnomon.daemon.health.self_tests import RecordedStarts
 from gnomon.daemon.inbox.artifacts import Artifacts
 from gnomon.daemon.inbox.closed_items import ClosedItems
@@ -59,6 +60,7 @@ from gnomon.daemon.talk.recovery import recover
 from gnomon.daemon.talk.turns import Turns
 from gnomon.daemon.wire_approvals import hold, wire_approvals
 from gnomon.daemon.wire_refiner import wire_refiner
+from gnomon.gateway.operation import Nothing
 from gnomon.gateway.stream import Stream
 from gnomon.home import Home
 from gnomon.scaffold.defaults import packaged_defaults
@@ -215,6 +217,15 @@ def _wire_inbox(core: Core) -> None:
         platform=platform,
         affordable_seconds=config.kernel.tick_ms / 1000 * config.kernel.max_duty_cycle,
         changed=lambda: core.stream.publish("fitness", {}),
+    )
+    core.retune_notices = RetuneNotices(
+        memo=core.memo,
+        surfaces=core.surfaces,
+        fitness=core.stores.files["fitness-ledger"],
+        answers=lambda: core.desk.answers(Nothing(), lambda _: None),
+        may_speak=core.may_speak,
+        scaffold_version=core.scaffold_version,
+        now=platform.clock.wall,
     )
 
 
