@@ -100,6 +100,14 @@ class ImproveConfig(Section, frozen=True):
     ] = "full"
 
 
+class ObserveConfig(Section, frozen=True):
+    """What it reads of other agents' histories."""
+
+    watch: Annotated[
+        bool, Meta(description="Read them on as they grow. [Keep watching] sets this.")
+    ] = False
+
+
 class NotifyConfig(Section, frozen=True):
     """What it brings to you."""
 
@@ -126,6 +134,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     model: ModelConfig = ModelConfig()
     budget: BudgetConfig = BudgetConfig()
     improve: ImproveConfig = ImproveConfig()
+    observe: ObserveConfig = ObserveConfig()
     notify: NotifyConfig = NotifyConfig()
     gateway: GatewayConfig = GatewayConfig()
 

@@ -23,7 +23,7 @@ FILE = Path("config.toml")
 def test_the_written_file_says_nothing_until_a_key_is_uncommented() -> None:
     assert parse(default_text(), FILE) == Config()
     assert set(tomllib.loads(default_text())) == {
-        "kernel", "model", "budget", "improve", "notify", "gateway",
+        "kernel", "model", "budget", "improve", "observe", "notify", "gateway",
     }  # fmt: skip
 
 

@@ -6,6 +6,7 @@ from gnomon.daemon import arguments as args
 from gnomon.daemon.core import FOREVER, Core
 from gnomon.daemon.health.status import status
 from gnomon.daemon.store import memo
+from gnomon.daemon.store.settings import change_setting
 from gnomon.domain.errors import NeedsOperatorError
 from gnomon.domain.instants import SECOND, Millis, iso
 from gnomon.domain.views import (
@@ -20,6 +21,7 @@ from gnomon.domain.views import (
     SessionView,
     Status,
     TurnReply,
+    WatchView,
 )
 from gnomon.gateway.authority import Authority
 from gnomon.gateway.operation import Nothing, Progress
@@ -94,6 +96,20 @@ class Acts:
 
     async def report(self, asked: args.HistoryReport, _: Progress) -> Report:
         return await self._core.history.report(asked.since, asked.project)
+
+    async def watching(self, _: Nothing, __: Progress) -> WatchView:
+        return self._core.watching.view()
+
+    async def watch(self, asked: args.HistoryWatch, _: Progress) -> Done:
+        """Begin or end it, now and at each later start. Without a daemon only the setting."""
+        core = self._core
+        if asked.on and self._running is not None:
+            core.watching.start()
+        change_setting(core.home, "observe", "watch", asked.on)
+        if asked.on:
+            return self._done("Other agents' histories are read on as they grow.")
+        core.watching.stop()
+        return self._done("Other agents' histories are no longer watched.")
 
     # --- folders -------------------------------------------------------------------------------
 

@@ -45,6 +45,12 @@ class HistoryReport(Arguments, frozen=True):
     project: str | None = None
 
 
+class HistoryWatch(Arguments, frozen=True):
+    """Whether other agents' histories are read on as they grow."""
+
+    on: bool
+
+
 class FolderAdd(Arguments, frozen=True):
     path: PathText
     writable: bool = False

@@ -13,7 +13,7 @@ from gnomon.daemon.cycle import Cycle, Improvement
 from gnomon.daemon.inbox.engagement import Watch
 from gnomon.daemon.store import heartbeat
 from gnomon.daemon.store.heartbeat import Heartbeat
-from gnomon.domain.errors import GnomonError
+from gnomon.domain.errors import GnomonError, UsageError
 from gnomon.domain.instants import SECOND, Millis, iso
 
 
@@ -59,6 +59,7 @@ class Life:
         heartbeat.write(core.home.heartbeat, this)
         core.stores.journal(_began(last, core.broker.in_force.name, core.paused_until()))
         await self._wake_resident()
+        self._keep_watching()
         self._beat = asyncio.create_task(
             beat.run(clock.monotonic, lambda: self.tick_seconds, self.act, self._scheduled),
             name="beat",
@@ -67,6 +68,7 @@ class Life:
     async def end(self) -> None:
         """Stop in order: no more beats, the resident says goodbye, the stop is on the ledger."""
         core = self.core
+        core.watching.stop()
         if self._beat is not None:
             self._beat.cancel()
             await asyncio.gather(self._beat, return_exceptions=True)
@@ -120,6 +122,14 @@ class Life:
         await self.core.stores.anchor()
         self.core.tallies.save()
 
+    def _keep_watching(self) -> None:
+        """As the operator once said."""
+        if self.core.config.observe.watch:
+            try:
+                self.core.watching.start()
+            except UsageError as error:
+                self.core.stores.journal(str(error))
+
     async def _bring_what_waited(self) -> None:
         """A new day has room for what the day before had not."""
         core = self.core
@@ -139,6 +149,8 @@ class Life:
         await core.tools.end_idle()
         await core.history.end_idle()
         core.stores.log.retry()
+        if core.watching.is_due():
+            core.background.run(core.watching.read_changed())
         await core.catch_up()
 
     async def _note_step_while_away(self, last: Heartbeat | None, this: Heartbeat) -> None:

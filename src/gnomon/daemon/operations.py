@@ -61,6 +61,10 @@ def table(core: Core, acts: Acts) -> dict[str, Operation]:
             "history.report", "What the history says", args.HistoryReport, views.Report, acts.report
         ),
         _reads(
+            "history.watching", "Whether they are watched", Nothing, views.WatchView, acts.watching
+        ),
+        _acts("history.watch", "Read histories on", args.HistoryWatch, views.Done, acts.watch),
+        _reads(
             "folders.list", "What its tools may reach", Nothing, list[views.Folder], acts.folders
         ),
         _acts("folders.add", "Let it reach a folder", args.FolderAdd, views.Done, acts.add_folder),

@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 from gnomon import config as configuration
 from gnomon.brokers.folders import Folders, this_machine
@@ -58,6 +59,7 @@ from gnomon.daemon.store.unfinished import Unfinished
 from gnomon.daemon.talk.history import History
 from gnomon.daemon.talk.recovery import recover
 from gnomon.daemon.talk.turns import Turns
+from gnomon.daemon.watch.watching import Watching
 from gnomon.daemon.wire_approvals import hold, wire_approvals
 from gnomon.daemon.wire_refiner import wire_refiner
 from gnomon.gateway.operation import Nothing
@@ -164,6 +166,14 @@ def _wire_doors(core: Core) -> None:
         state=broker_state(core.memo, core.stores, limits),
     )
     core.history = History(core.agent, core.stores, platform)
+    core.watching = Watching(
+        environ=platform.environ,
+        user_home=Path.home(),
+        read=core.read_on,
+        now=platform.clock.wall,
+        seen=lambda: core.seen("other-agent"),
+        say=core.stores.journal,
+    )
     core.tools = ToolBroker(
         ToolHosts(core.start_tool_host_jailed, platform.clock),
         core.tool_grant,

@@ -177,6 +177,16 @@ class HistoryFound(View, frozen=True):
     unread: int | None = None
 
 
+class WatchView(View, frozen=True):
+    """Whether other agents' histories are read on as they grow. `fault` says what of them is not
+    watched, and why.
+    """
+
+    on: bool
+    folders: int
+    fault: str | None = None
+
+
 class Correction(View, frozen=True):
     text: str
     sessions: int

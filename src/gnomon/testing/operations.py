@@ -29,6 +29,7 @@ from gnomon.domain.views import (
     Status,
     TurnReply,
     Verification,
+    WatchView,
 )
 from gnomon.gateway.authority import Authority, Session, digest
 from gnomon.gateway.operation import Authority as Scope
@@ -113,6 +114,7 @@ class PretendedGnomon:
     )
     reply_pieces: tuple[str, ...] = ("You fixed it ", "on 12 May: ", "you bound port 0.")
     free_pieces: int = 0
+    watched: WatchView = field(default_factory=lambda: WatchView(on=False, folders=0))
     files: tuple[str, ...] = ("a.jsonl", "b.jsonl", "c.jsonl")
     failing: dict[str, Exception] = field(default_factory=dict[str, Exception])
     calls: list[tuple[str, msgspec.Struct]] = field(
@@ -142,6 +144,8 @@ class PretendedGnomon:
             self._of(
                 "history.report", lambda: self.report, Report, given.HistoryReport, reads=True
             ),
+            self._of("history.watching", lambda: self.watched, WatchView, reads=True),
+            Operation("history.watch", "Watch", given.HistoryWatch, Done, self._watch),
             self._of("folders.list", lambda: self.folders, list[Folder], reads=True),
             self._of("model.list", lambda: self.offers, list[ModelOffer], reads=True),
             self._of("model.use", lambda: Done(detail="in use"), Done, given.ModelUse),
@@ -223,6 +227,11 @@ class PretendedGnomon:
                 await self._wait("chat.turn")
             progress({"text": piece})
         return self.reply
+
+    async def _watch(self, arguments: given.HistoryWatch, _: Progress) -> Done:
+        self._note("history.watch", arguments)
+        self.watched = WatchView(on=arguments.on, folders=12 if arguments.on else 0)
+        return Done(detail="noted")
 
     async def _month(self, arguments: Nothing, progress: Progress) -> LoginLink:
         self._note("demo.open", arguments)

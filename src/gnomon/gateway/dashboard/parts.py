@@ -127,6 +127,7 @@ async def _report(ask: Ask, query: Query) -> Facts:
     return {
         "report": report,
         "found": await ask("history.found"),
+        "watching": await ask("history.watching"),
         "empty": wording.is_empty(report) and not chosen,
         "total": total(report.cost),
         "failing": failing,
@@ -178,7 +179,10 @@ PARTS: Mapping[str, Part] = {
     "lines": Part(("ledger.read",), _lines),
     "loose-ends": Part(("history.report",), _loose_ends, stale_on=("history",), at_once=False),
     "report": Part(
-        ("history.report", "history.found"), _report, stale_on=("history",), at_once=False
+        ("history.report", "history.found", "history.watching"),
+        _report,
+        stale_on=("history",),
+        at_once=False,
     ),
     "jail": Part(("status.show",), _jail, stale_on=("status",)),
     "doctor": Part(("trust.doctor",), _doctor, at_once=False),
