@@ -13,6 +13,8 @@ from tests.capabilities import CAPABILITIES, has
 
 REQUIRE_ALL = os.environ.get("GNOMON_TESTS_REQUIRE_ALL") == "1"
 LACKS = "this machine lacks: "
+COUNTED = [Path(__file__).parent / name for name in ("unit", "stages")]
+"""What coverage is measured by (page 9)."""
 IMPLIED = {"root": "root", "browser": "chromium"}
 """Markers that name a capability by themselves."""
 
@@ -43,7 +45,11 @@ def needed(item: pytest.Item) -> list[str]:
     return names + [name for marker, name in IMPLIED.items() if item.get_closest_marker(marker)]
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        if any(item.path.is_relative_to(folder) for folder in COUNTED):
+            item.add_marker("counted")
     if "soak" in config.option.markexpr:
         return
     soak = [item for item in items if item.get_closest_marker("soak")]

@@ -1,7 +1,8 @@
 """`make test`: everything, in three parts, and one line that sums up.
 
-First what may run side by side, with coverage; then what coverage cannot see (real daemons) or
-need not (simulated days); then what needs the machine to itself (a real model, a browser).
+First units and stages, which coverage is measured by; then the rest that may run side by side,
+where coverage sees nothing (real daemons) or nothing new; then what needs the machine to itself (a
+real model, a browser).
 """
 
 import os
@@ -33,12 +34,12 @@ SIDE_BY_SIDE = ("--numprocesses=2", "--dist=worksteal")
 PARTS = (
     Part(
         "side by side, with coverage",
-        "not (system or sweep or alone or browser)",
+        "counted and not (system or sweep or alone or browser)",
         (*SIDE_BY_SIDE, "--cov=gnomon", "--cov-report=", f"--cov-report=json:{COVERAGE}"),
     ),
     Part(
-        "side by side, real processes and simulated days",
-        "(system or sweep) and not (alone or browser)",
+        "side by side, laws, attacks, faults, real processes, simulated days",
+        "(not counted or system or sweep) and not (alone or browser)",
         SIDE_BY_SIDE,
     ),
     Part("one at a time", "alone or browser", ()),

@@ -3,16 +3,20 @@
 import asyncio
 from pathlib import Path
 
+import msgspec
+
 from gnomon.domain.messages import ModelRequest
 from gnomon.domain.records import Tick
+from gnomon.testing.openai_parts import example_of
 from tests.world_kit import World, in_virtual_time
 
 HOUR = 3_600
 YEAR = 365 * 24 * HOUR
 
 
-def says(_: ModelRequest) -> str:
-    return "{}"
+def says(request: ModelRequest) -> str:
+    assert request.schema is not None
+    return msgspec.json.encode(example_of(request.schema)).decode()
 
 
 def test_a_wall_that_is_set_back_keeps_nobody_near_who_has_gone(tmp_path: Path) -> None:
