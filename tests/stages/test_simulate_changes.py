@@ -1,5 +1,6 @@
 """Simulated days in which the agent changes its own instructions, and is judged for it."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,7 @@ import pytest
 
 from gnomon.domain.json_value import Json
 from gnomon.simulate import laundering
-from gnomon.simulate.edits import EDITS, Edit
+from gnomon.simulate.edits import EDITS, TELLING, Edit
 from gnomon.simulate.ledger_files import told
 from gnomon.simulate.world import Plan, simulate
 
@@ -22,11 +23,12 @@ QUICK: dict[str, Json] = {
     "refiner_every_ticks": 30,
 }
 """Two windows of three hours on each side, and a horizon of four: a verdict within a day."""
+LIVES = 6
 
 
-def lived(days: int, seed: int, home: Path) -> Path:
+def lived(days: int, seed: int, home: Path, edits: Sequence[Edit] = EDITS) -> Path:
     """The kernel's folder of a life in which no invariant was broken."""
-    plan = Plan(days=days, seed=seed, operator="attentive", rules=QUICK, keep=home)
+    plan = Plan(days=days, seed=seed, operator="attentive", rules=QUICK, edits=edits, keep=home)
     assert simulate(plan).violations == ()
     return home / "agents" / "main" / "kernel"
 
@@ -50,14 +52,21 @@ def truth(change: dict[str, Any]) -> Edit:
 
 
 def test_a_better_prompt_is_kept_and_a_worse_one_undone(tmp_path: Path) -> None:
-    """And no measured number reaches a prompt, by whichever road: the life's own checks look
+    """And no measured number reaches a prompt, by whichever road: each life's own checks look
     for every rate of its fitness-ledger in everything that the resident was ever told.
+
+    Two windows are few, so one life may be unlucky; of several, both are seen.
     """
-    kernel = lived(5, 8, tmp_path / "home")
-    found = verdicts(kernel)
-    assert any(outcome == "kept" and edit.acts > 0 for outcome, edit in found)
-    assert any(outcome == "rolled_back" and edit.acts < 0 for outcome, edit in found)
-    assert len(laundering.measured(told(kernel / "fitness-ledger.jsonl"))) >= 10
+    found: list[tuple[str, Edit]] = []
+    for seed in range(8, 8 + LIVES):
+        kernel = lived(4, seed, tmp_path / str(seed), TELLING)
+        assert len(laundering.measured(told(kernel / "fitness-ledger.jsonl"))) >= 10
+        found += verdicts(kernel)
+        better = any(outcome == "kept" and edit.acts > 0 for outcome, edit in found)
+        worse = any(outcome == "rolled_back" and edit.acts < 0 for outcome, edit in found)
+        if better and worse:
+            return
+    raise AssertionError(f"not seen in {LIVES} lives: {found}")
 
 
 @pytest.mark.soak

@@ -41,7 +41,8 @@ def test_every_verb_works_on_a_home_that_nobody_has(house: House):
     rows = house.json("import", str(transcript))
     assert len(rows) == 1
     assert house.json("import", str(transcript))[0]["new_observations"] == 0
-    assert set(house.json("report")) == {"corrections", "failures", "repeats", "loose_ends", "cost"}
+    asked_for = {"corrections", "failures", "repeats", "loose_ends", "cost"}
+    assert asked_for <= set(house.json("report"))
     assert house.cli("pause", "--for", "1h").returncode == 0
     assert house.json("status")["paused_until"] is not None
     assert house.cli("resume").returncode == 0

@@ -45,6 +45,8 @@ EDITS: tuple[Edit, ...] = (
     Edit("Spell out an abbreviation the first time."),
 )
 """Most edits do nothing, as most do in life."""
+TELLING = tuple(edit for edit in EDITS if edit.acts or edit.follows)
+"""Those that do something."""
 LAUNDERS = 0.25
 """The chance that an edit also tries to carry a measured number into the prompt."""
 
@@ -55,11 +57,13 @@ def effect(prompt: str) -> Edit:
     return Edit("", sum(edit.follows for edit in held), sum(edit.acts for edit in held))
 
 
-def proposed(rng: Random, prompt: str, numbers: Sequence[float]) -> tuple[Edit, str]:
-    """An edit that the prompt does not hold yet, and the text that is added for it: its
-    sentence, and now and then a number of the referee's in some disguise.
+def proposed(
+    rng: Random, prompt: str, numbers: Sequence[float], among: Sequence[Edit] = EDITS
+) -> tuple[Edit, str]:
+    """An edit, of those `among` which it chooses, that the prompt does not hold yet; and the text
+    that is added for it: its sentence, and now and then a number of the referee's in disguise.
     """
-    new = [edit for edit in EDITS if edit.sentence not in prompt] or list(EDITS)
+    new = [edit for edit in among if edit.sentence not in prompt] or list(among)
     edit = rng.choice(new)
     if numbers and rng.random() < LAUNDERS:
         return edit, f"{edit.sentence} {disguised(rng, rng.choice(numbers))}"

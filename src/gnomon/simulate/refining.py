@@ -1,13 +1,14 @@
 """The refiner's model, played: it reads, proposes one sentence for the prompt, and ends. Pure."""
 
 import re
+from collections.abc import Sequence
 from random import Random
 
 import msgspec
 
 from gnomon.domain.json_value import Fields
 from gnomon.domain.messages import ModelReply, ModelRequest, ToolCall
-from gnomon.simulate.edits import proposed
+from gnomon.simulate.edits import Edit, proposed
 
 PURPOSE = "refine"
 TARGET = "inner-loop-prompt.md"
@@ -21,7 +22,7 @@ READS: tuple[tuple[str, Fields], ...] = (
 _RATE = re.compile(r"\b0\.\d{2,6}\b|\b\d{1,3}(?:\.\d+)?%")
 
 
-def refines(rng: Random, request: ModelRequest) -> ModelReply:
+def refines(rng: Random, request: ModelRequest, among: Sequence[Edit]) -> ModelReply:
     """The next reply of a run: three reads, one proposal, one word at the end."""
     results = [message.content for message in request.messages if message.role == "tool"]
     if not results:
@@ -29,7 +30,7 @@ def refines(rng: Random, request: ModelRequest) -> ModelReply:
     if len(results) > len(READS):
         return ModelReply(content="That is my proposal.", finish="stop", model="simulated")
     prompt, _, fared = results
-    edit, added = proposed(rng, prompt, _numbers(fared))
+    edit, added = proposed(rng, prompt, _numbers(fared), among)
     better = edit.follows <= 0
     return _calls(
         (

@@ -3,7 +3,7 @@ time; and the ways in which a model fails.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from random import Random
 
 import msgspec
@@ -15,7 +15,7 @@ from gnomon.domain.messages import ModelReply, ModelRequest, ToolCall
 from gnomon.domain.records import ItemSource
 from gnomon.resident.reflection import Item, ReflectionOutput
 from gnomon.simulate import refining
-from gnomon.simulate.edits import Edit, effect
+from gnomon.simulate.edits import EDITS, Edit, effect
 from gnomon.simulate.faults import FaultKind
 from gnomon.trust.ipc import Peer
 
@@ -52,7 +52,13 @@ class SimulatedModel:
     back is called at its end. `mood` is what is wrong with it.
     """
 
-    def __init__(self, seed: int, began: Callable[[ModelRequest], Callable[[], None]]) -> None:
+    def __init__(
+        self,
+        seed: int,
+        began: Callable[[ModelRequest], Callable[[], None]],
+        edits: Sequence[Edit] = EDITS,
+    ) -> None:
+        self._edits = edits
         self._rng = Random(f"model {seed}")  # noqa: S311 - a seed is the point
         self._refining = Random(f"refiner {seed}")  # noqa: S311
         self._began = began
@@ -99,7 +105,7 @@ class SimulatedModel:
     def _reply(self, request: ModelRequest) -> ModelReply:
         self._calls += 1
         if request.purpose == refining.PURPOSE:
-            return refining.refines(self._refining, request)
+            return refining.refines(self._refining, request, self._edits)
         if request.schema is not None:
             return _says(self._reflection(effect(request.messages[0].content)))
         if request.purpose == "executive":

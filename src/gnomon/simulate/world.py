@@ -11,7 +11,7 @@ import shutil
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,7 +29,7 @@ from gnomon.referee.config import default_text
 from gnomon.simulate import faults, operators
 from gnomon.simulate.checks import Checks
 from gnomon.simulate.days import Days
-from gnomon.simulate.edits import effect
+from gnomon.simulate.edits import EDITS, Edit, effect
 from gnomon.simulate.ledger_files import told
 from gnomon.simulate.machine import AGENT, Machine
 from gnomon.simulate.script import SimulatedModel
@@ -59,6 +59,8 @@ class Plan:
     operator: operators.Name = "ordinary"
     faults: bool = False
     without: frozenset[Role] = frozenset()
+    edits: Sequence[Edit] = EDITS
+    """Of which the simulated refiner chooses."""
     rules: Mapping[str, Json] | None = None
     """Keys of fitness-config.json that are other than the locked ones."""
     told: Callable[[int], None] = lambda _: None
@@ -92,7 +94,7 @@ class _World:
         loop.set_exception_handler(self._unhandled)
         self._clock = VirtualClock(loop, START)
         self._story = Story()
-        model = SimulatedModel(plan.seed, self._called)
+        model = SimulatedModel(plan.seed, self._called, plan.edits)
         witness = Witness(self._clock.true)
         self._machine = Machine(home, self._clock, model, witness, without=plan.without)
         self._checks = Checks(self._machine, self._story)
