@@ -1,44 +1,34 @@
 """Changes in words. Pure."""
 
-from collections.abc import Sequence
-from typing import assert_never
+from collections.abc import Mapping, Sequence
 
 from gnomon.cli.line import Line, Style
 from gnomon.cli.render import moment, one_line, table
 from gnomon.domain.records_change import Means
+from gnomon.domain.verdict_codes import VerdictCode, verdict_code
 from gnomon.domain.views_change import ChangeShown, ChangeView
 
-STATUSES = {
-    "proposed": "waiting",
-    "probed": "probed",
+WORDS: Mapping[VerdictCode, str] = {
+    "waits": "waits its turn",
     "held": "waits for you",
-    "applied": "being tested",
-    "watched": "being tested",
+    "tested": "being tested",
+    "kept": "kept",
+    "kept-unknown": "kept (usefulness unknown)",
+    "undone": "undone (not better)",
+    "undone-unknown": "undone (not enough evidence)",
+    "undone-by-you": "undone (by you)",
+    "stopped": "stopped (you edited it)",
+    "never-tried": "never tried",
     "refused": "refused",
     "rejected": "you said no",
     "expired": "expired",
 }
+"""The dashboard's words, in lower case."""
 
 
 def verdict_words(change: ChangeView) -> str:
-    """Where it stands, in the dashboard's words."""
-    match change.status:
-        case "kept":
-            return "kept (usefulness unknown)" if change.basis == "stall_only" else "kept"
-        case "reverted" if change.outcome == "inconclusive":
-            return "undone (not enough evidence)"
-        case "reverted" if change.outcome == "rolled_back":
-            return "undone (not better)"
-        case "reverted":
-            return "undone"
-        case "voided":
-            return "stopped (you edited it)"
-        case (
-            "proposed" | "probed" | "held" | "applied" | "watched" | "refused" | "rejected"
-        ) | "expired":
-            return STATUSES[change.status]
-        case _:
-            assert_never(change.status)
+    """What became of it."""
+    return WORDS[verdict_code(change)]
 
 
 def changes_lines(changes: Sequence[ChangeView]) -> list[Line]:

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gnomon.domain.instants import DAY, HOUR, Millis, parse_iso
-from gnomon.domain.records_change import ChangeStatus, HeldKind, Prediction
+from gnomon.domain.records_change import HeldKind, Prediction
+from gnomon.domain.verdict_codes import VerdictCode, verdict_code
 from gnomon.domain.views_change import (
     ApprovalShown,
     ApprovalStatus,
@@ -30,20 +31,9 @@ TEXTS: frozenset[HeldKind] = frozenset(
 )
 """Kinds whose payload is a text that is written as it stands."""
 
-OPEN_OR_NOT_TRIED: Mapping[ChangeStatus, str] = {
-    "proposed": "waits",
-    "probed": "waits",
-    "held": "held",
-    "applied": "tested",
-    "watched": "tested",
-    "refused": "refused",
-    "rejected": "rejected",
-    "expired": "expired",
-}
 WORDS = frozenset({"not-enabled", "failed-twice"})
 """What `refine.enable` mends."""
-UNDONE: Mapping[str, str] = {"rolled_back": "undone", "inconclusive": "undone-unknown"}
-LOOKS: Mapping[str, str] = {
+LOOKS: Mapping[VerdictCode, str] = {
     "kept": "level-ok",
     "kept-unknown": "level-warning",
     "undone": "level-error",
@@ -59,24 +49,12 @@ LOOKS: Mapping[str, str] = {
 
 def verdict(change: ChangeView) -> Sentence:
     """What became of a change, in page 8's words."""
-    return Sentence(f"verdict.{_verdict(change)}")
+    return Sentence(f"verdict.{verdict_code(change)}")
 
 
 def verdict_class(change: ChangeView) -> str:
     """How its pill looks."""
-    return LOOKS.get(_verdict(change), "")
-
-
-def _verdict(change: ChangeView) -> str:
-    match change.status:
-        case "kept":
-            return "kept" if change.basis == "both" else "kept-unknown"
-        case "reverted":
-            return UNDONE.get(change.outcome or "", "undone-by-you")
-        case "voided":
-            return "stopped" if change.applied_at is not None else "never-tried"
-        case status:
-            return OPEN_OR_NOT_TRIED[status]
+    return LOOKS.get(verdict_code(change), "")
 
 
 @dataclass(frozen=True)
