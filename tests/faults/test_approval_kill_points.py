@@ -1,4 +1,4 @@
-"""Kill points over a held action's whole life: held, decided, done, undone.
+"""Kill points over a held action's whole life: held, edited, decided, done, undone.
 
 In process, over `open_core`, on a disk that dies at a chosen call. Whatever the moment: what was
 decided is decided once, what was done is done once and whole, and a file holds what it held or
@@ -22,7 +22,7 @@ from gnomon.daemon.wire import open_core
 from gnomon.disk import Disk
 from gnomon.domain.errors import ConflictError, GnomonError
 from gnomon.domain.messages import ToolCall
-from gnomon.domain.records_change import Decided, Executed, Held, Refused, Undone
+from gnomon.domain.records_change import Decided, Executed, Held, Redone, Refused, Undone
 from gnomon.gateway.door import entered
 from gnomon.home import Home
 from gnomon.ledger.verify import verify
@@ -33,7 +33,7 @@ from tests.daemon_world import Machine
 from tests.world_kit import CLI
 
 BOUND = 20
-BEFORE, AFTER = "one\n", "two\n"
+BEFORE, AFTER, MINE = "one\n", "two\n", "three\n"
 
 
 @dataclass
@@ -83,12 +83,14 @@ class World:
         return outcome.text.split(": ")[1].split(".")[0]
 
     async def live(self, disk: Disk) -> None:
-        """Two are held and approved, one of them is undone."""
+        """One is approved and undone; in the place of another the operator's text is done."""
         async with asyncio.timeout(BOUND), self.opened(disk) as core:
-            for path in (self.old, self.new):
-                name = await self.hold(core, path)
-                await self.ask(core, "approvals.approve", id=name)
-                self.said.append(name)
+            name = await self.hold(core, self.old)
+            await self.ask(core, "approvals.approve", id=name)
+            self.said.append(name)
+            name = await self.hold(core, self.new)
+            mine = await self.ask(core, "approvals.edit", id=name, text=MINE)
+            self.said.append(mine.approval.id)
             await self.ask(core, "approvals.undo", id=self.said[0])
             self.said.append("undone")
 
@@ -102,8 +104,9 @@ class World:
             lines = [line.body for line in core.stores.files["approvals"].read()]
             check(self, lines)
             decided = {line.approval_id for line in lines if isinstance(line, Decided)}
-            held = {line.approval_id for line in lines if isinstance(line, Held)}
-            for name in sorted(held - decided):
+            pending = await self.ask(core, "approvals.list", pending=True)
+            newest = {each.target: each.id for each in pending}  # the others are stale then
+            for name in newest.values():
                 shown = await self.ask(core, "approvals.approve", id=name)
                 assert shown.approval.status == "executed"
             for name in decided:
@@ -121,18 +124,19 @@ def check(world: World, lines: list[Any]) -> None:
     assert set(decided.values()) | set(ended.values()) <= {1}, "once"
     assert set(ended) == set(decided), "what was decided has its end"
     undone = {line.approval_id for line in lines if isinstance(line, Undone)}
-    for held in (line for line in lines if isinstance(line, Held)):
-        end, path = ends.get(held.approval_id), Path(held.target)
-        was_done = isinstance(end, Executed)
-        if was_done:
-            assert end.error is None
+    held = [line for line in lines if isinstance(line, Held)]
+    gone = {line.approval_id for line in lines if isinstance(line, Redone)}
+    assert gone.isdisjoint(decided), "of an edited one the agent's text is never done"
+    for path, wanted, before in ((world.old, AFTER, BEFORE), (world.new, MINE, None)):
+        came = [ends.get(line.approval_id) for line in held if line.target == str(path)]
+        done = [end for end in came if isinstance(end, Executed)]
+        assert [end.error for end in done] in ([], [None])
         now = path.read_text() if path.exists() else None
-        before = BEFORE if held.target_sha256 else None
-        if held.approval_id in undone or not was_done:
+        if not done or done[0].approval_id in undone:
             assert now == before
         else:
             taken_back = path == world.old and now == BEFORE  # killed before its line
-            assert now == AFTER or taken_back
+            assert now == wanted or taken_back
     for name in world.said:
         assert name in decided or name == "undone", f"{name} was acknowledged and is gone"
     assert ("undone" in world.said) <= bool(undone)

@@ -10,6 +10,7 @@ from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, cast
+from urllib.parse import urlencode
 
 import aiohttp
 import msgspec
@@ -45,11 +46,16 @@ from tests.redteam.tally import tally
 from tests.world_kit import CLI
 
 pytestmark = [pytest.mark.redteam, pytest.mark.timeout(60)]
-VERBS = ("approve", "reject", "redo", "undo", "forget")
+VERBS = ("approve", "edit", "reject", "redo", "undo", "forget")
 DECIDED: Fields = {"approval_id": "", "decision": "approved", "through": "cli", "always": True}
 
 
 # --- from inside: what a jailed role may ask over its pipe ---------------------------------------
+
+
+def words(verb: str, name: str) -> dict[str, str]:
+    """What a verb is asked with."""
+    return {"id": name, "text": "forged\n"} if verb == "edit" else {"id": name}
 
 
 async def asks(desk: Desk, role: Role, op: str, args: dict[str, Any]) -> bool:
@@ -73,7 +79,7 @@ def test_no_process_decides_by_a_request_or_a_line_of_its_own(tmp_path: Path) ->
         name, taken, tried = await desk.held(), 0, 0
         for role in started:
             for op, args in (
-                *((f"approvals.{verb}", {"id": name}) for verb in VERBS),
+                *((f"approvals.{verb}", words(verb, name)) for verb in VERBS),
                 ("ledger.append", forged(name)),
                 ("tool.run", {"run": "run-1", "call": {"id": "1", "name": "approve",
                                                        "arguments": "{}"}}),
@@ -191,7 +197,7 @@ async def test_no_other_program_decides_over_loopback(
             ):
                 tried += 1
                 said = await status(
-                    url, "POST", f"/api/approvals.{verb}", json={"id": name}, headers=headers
+                    url, "POST", f"/api/approvals.{verb}", json=words(verb, name), headers=headers
                 )
                 assert said in (401, 403), (verb, headers)
         assert notes.read_text() == BEFORE
@@ -219,7 +225,7 @@ async def test_no_address_that_is_only_opened_decides(tmp_path: Path) -> None:
     async with held_live(tmp_path) as (live, notes, name):
         key = {"Authorization": f"Bearer {token(live)}"}
         for verb in VERBS:
-            path = f"/api/approvals.{verb}?id={name}"
+            path = f"/api/approvals.{verb}?{urlencode(words(verb, name))}"
             assert await status(live.listener.url, "GET", path, headers=key) == 405
         assert notes.read_text() == BEFORE
         tally("approvals", "opened", len(VERBS), 0)

@@ -5,6 +5,7 @@ table.
 import io
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -15,7 +16,7 @@ from gnomon.cli.output import Output
 from gnomon.domain.errors import ConflictError, GnomonError, UsageError
 from gnomon.domain.json_value import Fields
 from gnomon.domain.views_change import ApprovalShown, ApprovalView
-from tests.fake_gnomon import FakeConnection, run_cli
+from tests.fake_gnomon import FakeConnection, Ran, run_cli
 from tests.stages.test_cli_chat import gnomon, typed
 
 VIEW = ApprovalView(
@@ -183,6 +184,149 @@ def test_what_is_settled_or_unknown_ends_with_its_own_code() -> None:
     assert (ran.code, "approved already" in ran.err) == (1, True)
     unknown = FakeConnection({"approvals.show": UsageError("There is no held action 'ap-9'.")})
     assert run_cli(unknown, "approvals", "show", "ap-9").code == 2
+
+
+# --- a text of one's own -------------------------------------------------------------------------
+
+MINE = as_it_is("executed", result="Replaced /data/a.md (5 bytes).", can_undo=True)
+CAN_EDIT = msgspec.structs.replace(SHOWN, can_edit=True, text="theirs\r\n")
+
+
+def edits(connection: FakeConnection) -> list[Fields]:
+    return [given for name, given in connection.asked if name == "approvals.edit"]
+
+
+def an_editor(folder: Path, script: str) -> dict[str, str]:
+    """A program that is called with the file, as editors are."""
+    program = folder / "an editor"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o700)
+    return {"EDITOR": f"'{program}' --wait"}
+
+
+def edit_on_a_terminal(
+    environ: dict[str, str], *options: str, **answers: object
+) -> tuple[FakeConnection, Ran]:
+    connection = FakeConnection(
+        {"approvals.show": CAN_EDIT, "approvals.edit": MINE}
+        | {f"approvals.{verb}": answer for verb, answer in answers.items()}
+    )
+    words = ("approvals", "edit", "ap-1", *options)
+    return connection, run_cli(connection, *words, environ=environ, interactive=True)
+
+
+def test_a_file_or_a_pipe_gives_the_text_to_the_byte(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "\ufeffmein\r\n\u200b\n"
+    mine = tmp_path / "mine.md"
+    mine.write_bytes(text.encode())
+    connection = FakeConnection({"approvals.edit": MINE})
+    ran = run_cli(connection, "approvals", "edit", "ap-1", "--file", str(mine))
+    assert "Replaced /data/a.md (5 bytes).\ngnomon approvals undo ap-1" in ran.out
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    ran = run_cli(connection, "approvals", "edit", "ap-1", "--file", "-", "--json")
+    assert json.loads(ran.out)["approval"]["status"] == "executed"
+    assert edits(connection) == [{"id": "ap-1", "text": text}] * 2
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [(b"", "is empty. Nothing was"), (b"\xff", "not text in UTF-8"), (None, "no s")],
+)
+def test_what_is_no_text_is_wrong_usage(tmp_path: Path, data: bytes | None, said: str) -> None:
+    connection, mine = FakeConnection({}), tmp_path / "mine.md"
+    if data is not None:
+        mine.write_bytes(data)
+    ran = run_cli(connection, "approvals", "edit", "ap-1", "--file", str(mine))
+    assert (ran.code, said in ran.err, connection.asked) == (2, True, [])
+
+
+def test_without_a_terminal_the_text_is_given(tmp_path: Path) -> None:
+    connection = FakeConnection({})
+    assert run_cli(connection, "approvals", "edit", "ap-1").code == 2
+    ran = run_cli(connection, "approvals", "edit", "ap-1", "--json", interactive=True)
+    assert (ran.code, "--file PATH" in ran.err) == (2, True)
+
+
+def test_what_is_saved_in_the_editor_is_approved_and_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
+    (tmp_path / "tmp").mkdir()
+    seen = tmp_path / "seen"
+    script = f'cp "$2" {seen}; echo "$2" > {seen}.path; touch "$2~"; printf "mine\\r\\n" > "$2"'
+    connection, ran = edit_on_a_terminal(an_editor(tmp_path, script))
+    assert ran.code == 0, ran.err
+    assert edits(connection) == [{"id": "ap-1", "text": "mine\r\n"}]
+    assert seen.read_bytes() == b"theirs\r\n", "to the byte"
+    assert seen.with_suffix(".path").read_text().endswith("/text.md\n")
+    assert list((tmp_path / "tmp").iterdir()) == []
+
+
+def test_the_name_of_the_target_reaches_no_editor(tmp_path: Path) -> None:
+    strange = msgspec.structs.replace(CAN_EDIT.approval, target="/d/a.`touch x`")
+    seen = tmp_path / "seen"
+    script = f'echo "$2" > {seen}; echo mine > "$2"'
+    shown = msgspec.structs.replace(CAN_EDIT, approval=strange)
+    _, ran = edit_on_a_terminal(an_editor(tmp_path, script), show=shown)
+    assert ran.code == 0
+    assert seen.read_text().endswith("/text.txt\n")
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ("true", "You left the text as it was. Nothing was approved."),
+        ("exit 3", "Your editor ended with 3. Nothing was approved."),
+        (': > "$2"', "What you saved is empty. Nothing was approved."),
+    ],
+)
+def test_an_editor_that_is_left_approves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, said: str
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
+    (tmp_path / "tmp").mkdir()
+    connection, ran = edit_on_a_terminal(an_editor(tmp_path, script))
+    assert (said in ran.err, edits(connection)) == (True, [])
+    assert ran.code in (1, 2)
+    assert list((tmp_path / "tmp").iterdir()) == []
+
+
+@pytest.mark.parametrize("editor", ["/nowhere/an-editor", "'unclosed"])
+def test_an_editor_that_is_not_there_is_named(editor: str) -> None:
+    connection, ran = edit_on_a_terminal({"VISUAL": editor, "EDITOR": "true"})
+    assert (ran.code, f"could not be started: {editor}" in ran.err) == (1, True)
+    assert edits(connection) == []
+
+
+def test_a_text_that_could_not_be_done_is_kept_and_said_where(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    environ = an_editor(tmp_path, 'echo mine > "$2"')
+    _, ran = edit_on_a_terminal(environ, edit=ConflictError("/data/a.md is gone."))
+    (kept,) = tmp_path.glob("gnomon-edit-*/text.md")
+    assert (ran.code, kept.read_text()) == (1, "mine\n")
+    assert f"Your text is kept in {kept}.\n/data/a.md is gone." in ran.err
+
+
+@pytest.mark.parametrize(
+    ("shown", "said"),
+    [
+        (msgspec.structs.replace(SHOWN, changed="/data/a.md is gone."), "edited: /data/a.md is go"),
+        (as_it_is("rejected"), "ap-1 cannot be edited: you said no."),
+    ],
+)
+def test_what_cannot_be_done_any_more_opens_no_editor(shown: ApprovalShown, said: str) -> None:
+    connection, ran = edit_on_a_terminal({"EDITOR": "/nowhere"}, show=shown)
+    assert (ran.code, said in ran.err) == (1, True), ran.err
+    assert edits(connection) == []
+
+
+def test_editing_is_offered_where_it_can_be(tmp_path: Path) -> None:
+    out = run_cli(FakeConnection({"approvals.show": CAN_EDIT}), "approvals", "show", "ap-1").out
+    assert "  gnomon approvals edit ap-1\n  gnomon approvals reject ap-1" in out
 
 
 # --- cards in a conversation ---------------------------------------------------------------------

@@ -187,6 +187,60 @@ async def test_what_it_wants_is_read_whole_before_a_word_is_given(visit: Visit):
     assert visit.house.gnomon.approvals.acts == [("approvals.approve", "ap-3")]
 
 
+async def test_a_text_of_ones_own_is_approved_to_the_last_sign(visit: Visit):
+    """It outlives a new drawing of its card; meanwhile no button approves the other text."""
+    held = visit.house.gnomon.approvals
+    theirs = "  <b>one</b>\r\n\u200btwo\r\n\r\n"
+    write = {"action": "file.write", "target_sha256": SHA, "can_edit": True, "can_always": True}
+    held.held = [an_approval("ap-5", text=theirs, **write), an_approval("ap-6", **write)]
+    await visit.go("/approvals")
+    card, field = '[data-item="ap-5"]', '[data-item="ap-5"] textarea'
+    await visit.page.focus(card)
+    await visit.page.keyboard.press("e")
+    await visit.sees(field)
+    assert await visit.page.input_value(field) == theirs.replace("\r\n", "\n")
+    assert await visit.page.evaluate(NAMELESS) == []
+    assert await visit.page.evaluate(CONTRAST) == []
+    assert not await visit.page.is_visible(f"{card} >> text=Approve this text")
+    await visit.page.fill(field, " mine\n\ntoo \n")
+    await visit.page.focus(card)
+    await visit.page.keyboard.press("a")
+    held.held.insert(0, an_approval("ap-7"))
+    visit.house.stream.publish("approvals", {})
+    await visit.sees('[data-item="ap-7"]')
+    await visit.page.click('[data-item="ap-6"] >> text=Reject')
+    await visit.page.wait_for_selector('[data-item="ap-6"]', state="detached")
+    assert await visit.page.input_value(field) == " mine\n\ntoo \n"
+    held.failing["approvals.edit"] = ConflictError("The file is gone. Nothing was done.")
+    await visit.page.click("text=Approve my text")
+    await visit.sees_text("#approvals [data-outcome]", "The file is gone. Nothing was done.")
+    held.failing.clear()
+    await visit.page.click("text=Approve my text")
+    await visit.page.wait_for_selector(card, state="detached")
+    assert held.acts == [
+        ("approvals.reject", "ap-6"),
+        ("approvals.edit", "ap-5", " mine\r\n\r\ntoo \r\n"),
+    ]
+    await visit.go("/approval?id=ap-5")
+    await visit.page.click("#approval >> text=ap-9")
+    await visit.sees_text("#approval .pill", "Done")
+
+
+async def test_an_edit_is_left_and_a_text_that_a_page_would_change_is_not_begun(visit: Visit):
+    held = visit.house.gnomon.approvals
+    write = {"action": "file.write", "target_sha256": SHA, "can_edit": True}
+    held.held = [an_approval("ap-5", **write), an_approval("ap-6", text="a\r\nb\n", **write)]
+    await visit.go("/approvals")
+    await visit.page.click('[data-item="ap-5"] >> text=Edit')
+    await visit.page.fill('[data-item="ap-5"] textarea', "mine")
+    await visit.page.click("text=Leave it as it was")
+    await visit.sees('[data-item="ap-5"] >> text=Approve this text')
+    await visit.page.click('[data-item="ap-6"] >> text=Edit')
+    await visit.sees_text("#approvals [data-outcome]", "gnomon approvals edit ap-6")
+    assert await visit.page.locator("#approvals textarea").count() == 0
+    assert held.acts == []
+
+
 async def test_a_stale_one_says_what_changed_and_is_asked_anew(visit: Visit):
     await visit.go("/approvals")
     stale = '[data-item="ap-2"]'

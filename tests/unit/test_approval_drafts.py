@@ -15,6 +15,7 @@ from gnomon.approvals.file_payload import (
     payload_of,
     plain_payload,
     redrafted,
+    reworded,
 )
 from gnomon.domain.errors import RecordError
 
@@ -114,6 +115,16 @@ def test_an_edit_is_made_anew_by_its_passage_and_a_write_by_its_text() -> None:
     assert redrafted(edit, b"zero\ntwo\n").payload.content == "zero\n2\n"
     write = drafted("/d/a", b"two\n", content="all\n").payload
     assert redrafted(write, b"zero\n").payload == write
+
+
+def test_a_text_of_the_operators_is_no_passage_and_keeps_the_tool() -> None:
+    edit = drafted("/d/a", b"two\n", passage=Passage(old="two", new="2")).payload
+    mine = reworded(edit, b"two\n", "mine\n")
+    assert (mine.payload.content, mine.payload.passage, mine.payload.tool) == (
+        "mine\n", None, "edit"
+    )  # fmt: skip
+    assert body(mine.diff) == ["@@ -1,1 +1,1 @@", "-two", "+mine"]
+    assert redrafted(mine.payload, b"zero\n").payload == mine.payload
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from gnomon.approvals.queue import (
     REMIND_AFTER,
     Approvals,
     Proposal,
+    can_be_edited,
     can_be_redone,
     decider,
     held_line,
@@ -227,6 +228,29 @@ def test_it_is_held_anew_where_it_was_not_done(
     bodies: tuple[Body, ...], changed: bool, can: bool
 ) -> None:
     assert can_be_redone(fold(HELD, *bodies).known("ap-1"), NOW, changed=changed) == can
+
+
+@pytest.mark.parametrize(
+    ("bodies", "changed", "can"),
+    [
+        ((), False, True),
+        ((), True, False),
+        ((YES,), False, False),
+        ((NO,), False, False),
+        ((YES, REFUSED), False, False),
+        ((Expired(approval_id="ap-1"),), False, False),
+        ((Redone(approval_id="ap-1", by="ap-2"),), False, False),
+    ],
+)
+def test_its_text_is_edited_while_it_could_be_done(
+    bodies: tuple[Body, ...], changed: bool, can: bool
+) -> None:
+    assert can_be_edited(fold(HELD, *bodies).known("ap-1"), NOW, changed=changed) == can
+
+
+def test_what_is_more_than_a_text_is_not_edited() -> None:
+    act = held_line(replace(PROPOSAL, action="tool.call"), "ap-1", NOW)
+    assert not can_be_edited(fold(act).known("ap-1"), NOW, changed=False)
 
 
 # --- before anything is done -------------------------------------------------------------------

@@ -73,6 +73,10 @@ class Executor(Protocol):
         """The same on the target as it is now. Raises ConflictError when there is none."""
         ...
 
+    async def proposed_with(self, held: Held, text: str) -> Proposal:
+        """Another text for the target as it is now. Raises ConflictError when it cannot be."""
+        ...
+
     async def clear(self, held: Held) -> None:
         """Take away what an attempt that was cut off left beside the target."""
         ...

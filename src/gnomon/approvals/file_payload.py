@@ -4,7 +4,7 @@ It is text, and no more of it than a person looks through: what cannot be shown 
 approved, and is refused before it is held.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Literal
 
@@ -101,7 +101,13 @@ def redrafted(payload: FileWrite, before: bytes | None) -> Draft:
     """The same on the file as it is now. Raises ToolFaultError as `drafted` does."""
     if payload.passage is not None:
         return drafted(payload.path, before, passage=payload.passage)
-    return drafted(payload.path, before, content=payload.content)
+    return reworded(payload, before, payload.content)
+
+
+def reworded(payload: FileWrite, before: bytes | None, text: str) -> Draft:
+    """Another text for the same file, by the same tool. Raises ToolFaultError as `drafted` does."""
+    draft = drafted(payload.path, before, content=text)
+    return replace(draft, payload=msgspec.structs.replace(draft.payload, tool=payload.tool))
 
 
 def _shown(path: str, data: bytes) -> str:

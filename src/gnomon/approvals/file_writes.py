@@ -4,6 +4,7 @@ operator granted (docs/adr/1241-held-writes.md).
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -13,10 +14,12 @@ from gnomon.approvals.careful_files import ChangedError, UnfitTargetError
 from gnomon.approvals.execute import NotAsHeldError
 from gnomon.approvals.file_payload import (
     Draft,
+    FileWrite,
     digest,
     payload_of,
     plain_payload,
     redrafted,
+    reworded,
 )
 from gnomon.approvals.queue import Proposal
 from gnomon.approvals.ruling import Found
@@ -28,6 +31,7 @@ from gnomon.domain.records_change import Held
 from gnomon.domain.views import Folder
 
 T = TypeVar("T")
+Drawn = Callable[[FileWrite, bytes | None], Draft]
 
 
 class Beside(Protocol):
@@ -114,10 +118,19 @@ class FileWrites:
         return f"{held.target} holds again exactly what it held before."
 
     async def proposed_again(self, held: Held) -> Proposal:
+        return await self._proposed(held, redrafted)
+
+    async def proposed_with(self, held: Held, text: str) -> Proposal:
+        return await self._proposed(held, partial(reworded, text=text))
+
+    async def clear(self, held: Held) -> None:
+        await self.beside(lambda: careful_files.clear(Path(held.target), held.approval_id))
+
+    async def _proposed(self, held: Held, drawn: Drawn) -> Proposal:
         payload = payload_of(held.payload)
         try:
             data = await self.beside(lambda: careful_files.look(Path(payload.path)))
-            draft = await self.beside(lambda: redrafted(payload, data))
+            draft = await self.beside(lambda: drawn(payload, data))
         except (UnfitTargetError, ToolFaultError) as fault:
             raise ConflictError(
                 f"It cannot be done on {held.target} as it is now: {fault.reason}",
@@ -137,9 +150,6 @@ class FileWrites:
             diff=draft.diff,
             change_id=held.change_id,
         )
-
-    async def clear(self, held: Held) -> None:
-        await self.beside(lambda: careful_files.clear(Path(held.target), held.approval_id))
 
     async def _replace(self, held: Held, data: bytes, expected: Sha256 | None) -> None:
         path, mark = Path(held.target), held.approval_id

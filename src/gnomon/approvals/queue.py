@@ -37,6 +37,8 @@ MOST_PENDING = 50
 """At more, further ones are refused at the door: nobody could look at them."""
 ALWAYS_FOR: frozenset[HeldKind] = frozenset({"file.write", "tool.call"})
 """Where a word may stand for later ones: an action that comes again, on one target."""
+TEXT_IS_ALL: frozenset[HeldKind] = frozenset({"file.write"})
+"""Where the operator may put a text of their own in the place of the one that is held."""
 BY_ALWAYS = "always:"
 """How `through` begins where an earlier word decided; the id of that approval follows."""
 
@@ -317,6 +319,11 @@ def settled(found: Approval, now: Millis) -> ConflictError:
         decided_by=by,
         decided_at=at,
     )
+
+
+def can_be_edited(found: Approval, now: Millis, *, changed: bool) -> bool:
+    """Whether the operator's own text may be done in its place: while it could be done itself."""
+    return found.action in TEXT_IS_ALL and found.status(now) == "pending" and not changed
 
 
 def can_be_redone(found: Approval, now: Millis, *, changed: bool) -> bool:

@@ -1,7 +1,14 @@
 """A held action as it is shown to people and programs. Pure."""
 
 from gnomon.approvals.diff import counted
-from gnomon.approvals.queue import ALWAYS_FOR, Approval, can_be_redone, decider, told
+from gnomon.approvals.queue import (
+    ALWAYS_FOR,
+    Approval,
+    can_be_edited,
+    can_be_redone,
+    decider,
+    told,
+)
 from gnomon.domain.instants import Millis, iso
 from gnomon.domain.records_change import Expired, Held
 from gnomon.domain.views_change import ApprovalShown, ApprovalView
@@ -65,4 +72,5 @@ def approval_shown(
         can_undo=found.was_done and not found.undone and is_kept,
         can_redo=can_be_redone(found, now, changed=changed is not None),
         can_always=pending and found.action in ALWAYS_FOR,
+        can_edit=can_be_edited(found, now, changed=changed is not None),
     )

@@ -120,6 +120,7 @@ def _verbs(shown: ApprovalShown) -> list[str]:
     return [
         *([f"approve {view.id}"] if waits and shown.changed is None else []),
         *([f"approve {view.id} --always"] if shown.can_always and shown.changed is None else []),
+        *([f"edit {view.id}"] if shown.can_edit else []),
         *([f"reject {view.id}"] if waits else []),
         *([f"redo {view.id}"] if shown.can_redo else []),
         *([f"undo {view.id}"] if shown.can_undo else []),

@@ -1,11 +1,14 @@
 """`approvals`: what waits for your word, and what became of it."""
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from gnomon.cli import asks
 from gnomon.cli.asks import Ask
+from gnomon.cli.editing import edited, given_text
 from gnomon.cli.options import (
     AgentOption,
     HomeOption,
@@ -14,7 +17,13 @@ from gnomon.cli.options import (
     invocation,
     note_options,
 )
-from gnomon.cli.render_approvals import approvals_lines, done_lines, shown_lines
+from gnomon.cli.render_approvals import (
+    approvals_lines,
+    done_lines,
+    shown_lines,
+    status_words,
+)
+from gnomon.domain.errors import ConflictError, UsageError
 from gnomon.domain.views_change import ApprovalShown
 
 HeldArgument = Annotated[str, typer.Argument(metavar="ID", help="As `approvals list` names it.")]
@@ -23,11 +32,11 @@ HeldArgument = Annotated[str, typer.Argument(metavar="ID", help="As `approvals l
 def register(app: typer.Typer) -> None:
     """Add the group."""
     group = typer.Typer(
-        help="What waits for your word: look, approve, reject, undo.", no_args_is_help=True
+        help="What waits for your word: look, approve, edit, reject, undo.", no_args_is_help=True
     )
     group.callback()(note_options_of_group)
     group.command("list")(list_)
-    for verb in (show, approve, reject, redo, undo, forget):
+    for verb in (show, approve, edit, reject, redo, undo, forget):
         group.command(verb.__name__)(verb)
     app.add_typer(group, name="approvals")
 
@@ -91,6 +100,55 @@ def approve(
     asked = invocation(ctx, home, agent, as_json)
     done = asked.ask(asks.APPROVALS_APPROVE, {"id": held, "always": always})
     asked.show(done, done_lines(done))
+
+
+def edit(
+    ctx: typer.Context,
+    held: HeldArgument,
+    file: Annotated[
+        Path | None,
+        typer.Option("--file", metavar="PATH", help="What holds your text; `-`: what is piped in."),
+    ] = None,
+    home: HomeOption = None,
+    agent: AgentOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Let your text be written in the place of the agent's. Where something changed, nothing is.
+
+    On a terminal your editor ($VISUAL, $EDITOR) opens with the text. What you save is approved;
+    a text that you leave as it was is not.
+
+    Examples: `gnomon approvals edit ap-01` · `gnomon approvals edit ap-01 --file mine.md`
+    """
+    asked = invocation(ctx, home, agent, as_json)
+    if file is not None:
+        done = _edited(asked, held, given_text(file))
+    elif asked.output.interactive and not as_json:
+        done = _in_editor(asked, held, ctx.obj.environ)
+    else:
+        raise UsageError(
+            "There is no terminal to edit on.", next_step="Give the text with `--file PATH`."
+        )
+    asked.show(done, done_lines(done))
+
+
+def _in_editor(asked: Invocation, held: str, environ: Mapping[str, str]) -> ApprovalShown:
+    """What cannot be done any more is not edited either: that is said before."""
+    found = asked.ask(asks.APPROVALS_SHOW, {"id": held})
+    if not found.can_edit:
+        name = found.approval.id
+        raise ConflictError(
+            f"{name} cannot be edited: {found.changed or status_words(found.approval) + '.'}",
+            next_step=f"`gnomon approvals show {name}` says what can be done.",
+            approval_id=name,
+            status=found.approval.status,
+        )
+    with edited(found.text, found.approval.target, environ, asked.output) as text:
+        return _edited(asked, held, text)
+
+
+def _edited(asked: Invocation, held: str, text: str) -> ApprovalShown:
+    return asked.ask(asks.APPROVALS_EDIT, {"id": held, "text": text})
 
 
 def reject(

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import msgspec
 
+from gnomon.approvals.file_payload import MOST_BYTES
 from gnomon.domain.ledgers import LedgerName
 from gnomon.domain.records import SurfaceKind
 
@@ -200,6 +201,13 @@ class Approve(Arguments, frozen=True):
 
     id: ApprovalId
     always: bool = False
+
+
+class EditApproval(Arguments, frozen=True):
+    """`text` is all that its target is to hold, in the operator's words."""
+
+    id: ApprovalId
+    text: Annotated[str, msgspec.Meta(min_length=1, max_length=MOST_BYTES)]
 
 
 class ArtifactShow(Arguments, frozen=True):

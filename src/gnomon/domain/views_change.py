@@ -201,7 +201,7 @@ class ApprovalView(View, frozen=True):
 class ApprovalShown(View, frozen=True):
     """Everything of one. `text` is what its target would hold. `changed` says what is no longer
     as it was held, null: nothing. `decided_by` says who decided. `redone_as` is the one that
-    took its place. `can_undo`, `can_redo`, `can_always`: what may be asked of it now.
+    took its place. `can_undo`, `can_redo`, `can_always`, `can_edit`: what may be asked of it now.
     """
 
     approval: ApprovalView
@@ -216,3 +216,4 @@ class ApprovalShown(View, frozen=True):
     can_undo: bool = False
     can_redo: bool = False
     can_always: bool = False
+    can_edit: bool = False

@@ -96,6 +96,9 @@ class MemoryTargets:
     async def proposed_again(self, held: Held) -> Proposal:
         return self.proposal(held.target, self.text(held.payload))
 
+    async def proposed_with(self, held: Held, text: str) -> Proposal:
+        return self.proposal(held.target, text)
+
     async def clear(self, held: Held) -> None:
         del held
 

@@ -118,19 +118,6 @@ class PretendedApprovals:
             self._note("approvals.reject", asked.id)
             return self._set(asked.id, "rejected", can_always=False)
 
-        async def redo(asked: given.OfApproval, _: Progress) -> ApprovalShown:
-            self._note("approvals.redo", asked.id)
-            old = self.find(asked.id)
-            self._set(asked.id, "redone", redone_as="ap-9")
-            fresh = msgspec.structs.replace(
-                old,
-                approval=msgspec.structs.replace(old.approval, id="ap-9", status="pending"),
-                changed=None,
-                can_redo=False,
-            )
-            self.held.insert(0, fresh)
-            return fresh
-
         async def undo(asked: given.OfApproval, _: Progress) -> ApprovalShown:
             self._note("approvals.undo", asked.id)
             return self._set(asked.id, "undone", can_undo=False)
@@ -145,9 +132,42 @@ class PretendedApprovals:
         yield Operation("approvals.show", "One", given.OfApproval, ApprovalShown, show, reads=True)
         yield Operation("approvals.approve", "Yes", given.Approve, ApprovalShown, approve)
         yield Operation("approvals.reject", "No", given.OfApproval, ApprovalShown, reject)
-        yield Operation("approvals.redo", "Anew", given.OfApproval, ApprovalShown, redo)
         yield Operation("approvals.undo", "Back", given.OfApproval, ApprovalShown, undo)
         yield Operation("approvals.forget", "Ask again", given.OfApproval, ApprovalShown, forget)
+        yield from self._replacing_rows()
+
+    def _replacing_rows(self) -> Iterable[Operation]:
+        """Those that put another in the place of one."""
+
+        async def edit(asked: given.EditApproval, _: Progress) -> ApprovalShown:
+            self._note("approvals.edit", asked.id, asked.text)
+            old = self.find(asked.id)
+            self._set(asked.id, "redone", redone_as="ap-9", can_edit=False)
+            mine = msgspec.structs.replace(
+                old,
+                approval=msgspec.structs.replace(old.approval, id="ap-9", status="executed"),
+                text=asked.text,
+                result="It was written.",
+                can_edit=False,
+            )
+            self.held.insert(0, mine)
+            return mine
+
+        async def redo(asked: given.OfApproval, _: Progress) -> ApprovalShown:
+            self._note("approvals.redo", asked.id)
+            old = self.find(asked.id)
+            self._set(asked.id, "redone", redone_as="ap-9")
+            fresh = msgspec.structs.replace(
+                old,
+                approval=msgspec.structs.replace(old.approval, id="ap-9", status="pending"),
+                changed=None,
+                can_redo=False,
+            )
+            self.held.insert(0, fresh)
+            return fresh
+
+        yield Operation("approvals.edit", "Mine", given.EditApproval, ApprovalShown, edit)
+        yield Operation("approvals.redo", "Anew", given.OfApproval, ApprovalShown, redo)
 
     def _note(self, name: str, *said: str) -> None:
         if name in self.failing:

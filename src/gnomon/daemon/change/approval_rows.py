@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from gnomon.approvals.queue import Approval, in_order
+from gnomon.approvals.queue import in_order
 from gnomon.approvals.ruling import what_changed
 from gnomon.approvals.shown import approval_shown, approval_view
 from gnomon.daemon import arguments as args
@@ -16,8 +16,11 @@ from gnomon.gateway.operation import Operation, Progress
 
 
 def approval_rows(approving: Approving) -> tuple[Operation, ...]:
-    """`approvals.list`, `show`; `approve`, `reject`, `redo`, `undo`, `forget`."""
+    """`approvals.list`, `show`; `approve`, `edit`, `reject`, `redo`, `undo`, `forget`."""
+    return (*_to_look(approving), *_to_decide(approving))
 
+
+def _to_look(approving: Approving) -> tuple[Operation, ...]:
     async def listed(asked: args.ApprovalsList, _: Progress) -> list[ApprovalView]:
         now = approving.now()
         wanted = [
@@ -30,31 +33,40 @@ def approval_rows(approving: Approving) -> tuple[Operation, ...]:
         return [approval_view(each, approving.held(each), now) for each in shown]
 
     async def show(asked: args.OfApproval, _: Progress) -> ApprovalShown:
-        return await _shown(approving, approving.state().known(asked.id))
-
-    async def approve(asked: args.Approve, progress: Progress) -> ApprovalShown:
-        await approving.approve(asked.id, always=asked.always)
-        return await show(args.OfApproval(id=asked.id), progress)
-
-    async def reject(asked: args.OfApproval, progress: Progress) -> ApprovalShown:
-        await approving.reject(asked.id)
-        return await show(asked, progress)
-
-    async def redo(asked: args.OfApproval, progress: Progress) -> ApprovalShown:
-        return await show(args.OfApproval(id=await approving.redo(asked.id)), progress)
-
-    async def undo(asked: args.OfApproval, progress: Progress) -> ApprovalShown:
-        await approving.undo(asked.id)
-        return await show(asked, progress)
-
-    async def forget(asked: args.OfApproval, progress: Progress) -> ApprovalShown:
-        await approving.forget(asked.id)
-        return await show(asked, progress)
+        return await _shown(approving, asked.id)
 
     return (
         _reads("list", "What waits for you", args.ApprovalsList, list[ApprovalView], listed),
         _reads("show", "One held action in full", args.OfApproval, ApprovalShown, show),
+    )
+
+
+def _to_decide(approving: Approving) -> tuple[Operation, ...]:
+    async def approve(asked: args.Approve, _: Progress) -> ApprovalShown:
+        await approving.approve(asked.id, always=asked.always)
+        return await _shown(approving, asked.id)
+
+    async def edit(asked: args.EditApproval, _: Progress) -> ApprovalShown:
+        return await _shown(approving, await approving.edit(asked.id, asked.text))
+
+    async def reject(asked: args.OfApproval, _: Progress) -> ApprovalShown:
+        await approving.reject(asked.id)
+        return await _shown(approving, asked.id)
+
+    async def redo(asked: args.OfApproval, _: Progress) -> ApprovalShown:
+        return await _shown(approving, await approving.redo(asked.id))
+
+    async def undo(asked: args.OfApproval, _: Progress) -> ApprovalShown:
+        await approving.undo(asked.id)
+        return await _shown(approving, asked.id)
+
+    async def forget(asked: args.OfApproval, _: Progress) -> ApprovalShown:
+        await approving.forget(asked.id)
+        return await _shown(approving, asked.id)
+
+    return (
         _acts("approve", "Let it be done", args.Approve, approve),
+        _acts("edit", "Let your text be done in its place", args.EditApproval, edit),
         _acts("reject", "Say no to it", args.OfApproval, reject),
         _acts("redo", "Hold it anew on its target as it is", args.OfApproval, redo),
         _acts("undo", "Put back what was there before", args.OfApproval, undo),
@@ -62,8 +74,9 @@ def approval_rows(approving: Approving) -> tuple[Operation, ...]:
     )
 
 
-async def _shown(approving: Approving, found: Approval) -> ApprovalShown:
-    held, now = approving.held(found), approving.now()
+async def _shown(approving: Approving, approval_id: str) -> ApprovalShown:
+    found, now = approving.state().known(approval_id), approving.now()
+    held = approving.held(found)
     executor = approving.executions.executors.get(held.action)
     changed = None
     if executor is not None and not found.was_done:

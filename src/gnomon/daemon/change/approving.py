@@ -7,7 +7,9 @@ next start (`Executions.resume`).
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+
+import msgspec
 
 from gnomon.approvals.execute import Executions
 from gnomon.approvals.queue import (
@@ -21,7 +23,7 @@ from gnomon.approvals.queue import (
     settled,
     told,
 )
-from gnomon.approvals.ruling import what_changed
+from gnomon.approvals.ruling import Found, what_changed
 from gnomon.daemon.change.announcing import Announcing
 from gnomon.daemon.store.disk_words import disk_named
 from gnomon.daemon.store.stores import Stores
@@ -31,6 +33,7 @@ from gnomon.domain.instants import Millis
 from gnomon.domain.ledgers import LedgerName
 from gnomon.domain.policy import Role
 from gnomon.domain.ports import Ids
+from gnomon.domain.records import Sha256
 from gnomon.domain.records_change import (
     Decided,
     Executed,
@@ -151,6 +154,52 @@ class Approving:
         self.stores.journal(f"You approved {approval_id}: {told(end)}")
         await self.announcing.settled(approval_id)
         _raise_what_hindered(end)
+
+    async def edit(self, approval_id: str, text: str) -> str:
+        """Let the operator's text be done in the place of the one that is held; the id under
+        which it was. A text that is the held one approves that.
+
+        Raises ConflictError as `approve` does; where the target is another than it was held on,
+        nothing is written down either.
+        """
+        door = self._operator()
+        async with self._one:
+            said = Decided(approval_id=approval_id, decision="approved", through=door.way)
+            found = self.state().check(said, self.now())
+            held = await self._with_text(self.held(found), text)
+            said = msgspec.structs.replace(said, approval_id=held.approval_id)
+            end = await self._decided("operator", said, held)
+        name = held.approval_id
+        self.stores.journal(f"You approved your own text for {approval_id}, {name}: {told(end)}")
+        await self.announcing.settled(approval_id)
+        _raise_what_hindered(end)
+        return name
+
+    async def _with_text(self, held: Held, text: str) -> Held:
+        """The line that holds the operator's text, on the very target that the other was held
+        on. It is written, and the other is settled by it. A crash on the way leaves both to be
+        decided, or the new one alone; asked again, it is found.
+        """
+        executor = self.executions.of(held.action)
+        proposal = await executor.proposed_with(held, text)
+        changed = what_changed(held, Found(proposal.target_sha256))
+        if changed is not None:
+            raise _not_as_held(held.approval_id, changed, "pending", proposal.target_sha256)
+        if text == executor.text(held.payload):
+            return held
+        why = f"You edited what it wanted to write ({held.approval_id}). {held.why}"
+        by = self._waiting_already(proposal)
+        if by is None:
+            by = held_line(replace(proposal, why=why), self.ids.new("ap"), self.now())
+            await self._write("gateway", by)
+        await self._write("gateway", Redone(approval_id=held.approval_id, by=by.approval_id))
+        return by
+
+    def _waiting_already(self, proposal: Proposal) -> Held | None:
+        """One that waits, and would do exactly this to the target as it is."""
+        same = self.state().same_pending(proposal, self.now())
+        fits = same is not None and same.target_sha256 == proposal.target_sha256
+        return self.held(same) if same is not None and fits else None
 
     async def reject(self, approval_id: str) -> None:
         """Nothing is done, for good. Raises ConflictError when it is settled."""
@@ -306,13 +355,7 @@ def _raise_what_hindered(end: Executed | Refused) -> None:
     """Raises what kept it from being done; nothing, when it was."""
     match end:
         case Refused():
-            raise ConflictError(
-                f"{end.reason} Nothing was done.",
-                next_step=f"`gnomon approvals redo {end.approval_id}` holds it anew.",
-                approval_id=end.approval_id,
-                status="refused",
-                found_sha256=end.found_sha256,
-            )
+            raise _not_as_held(end.approval_id, end.reason, "refused", end.found_sha256)
         case Executed(error=str()):
             raise GnomonError(
                 told(end),
@@ -322,6 +365,16 @@ def _raise_what_hindered(end: Executed | Refused) -> None:
             )
         case Executed():
             return
+
+
+def _not_as_held(approval_id: str, reason: str, status: str, found: Sha256 | None) -> ConflictError:
+    return ConflictError(
+        f"{reason} Nothing was done.",
+        next_step=f"`gnomon approvals redo {approval_id}` holds it anew.",
+        approval_id=approval_id,
+        status=status,
+        found_sha256=found,
+    )
 
 
 def _no_reason(found: Approval, now: Millis) -> ConflictError:

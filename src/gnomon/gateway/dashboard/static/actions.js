@@ -3,6 +3,8 @@
 //   data-arguments='{"a": 1}'      its arguments; a form's fields are added to them
 //   data-then="now headline"       the parts that it makes stale
 //   data-hides="history"           the first-run card that is done with
+//   data-kept                      a form whose text outlives a new drawing, until it is done
+//   data-exact                     a field whose text counts to the last sign
 
 import { ask, Gone, Refused } from "./ask.js";
 import { draw, whenLost } from "./parts.js";
@@ -54,6 +56,7 @@ async function finished(doer, outcome, result) {
   }
   if (doer.dataset.do === "demo.open") offer(outcome, result.url);
   if (hides && result.length) await ask("cards.hide", { card: hides });
+  if ("kept" in doer.dataset) doer.remove();
   if (then) {
     delete doer.dataset.acting;
     document.activeElement?.blur();
@@ -61,7 +64,7 @@ async function finished(doer, outcome, result) {
   }
 }
 
-function failed(outcome, error) {
+export function failed(outcome, error) {
   if (error instanceof Gone) lost(0);
   if (error.status === 401) lost(401);
   tell(outcome, error instanceof Refused ? error.message : say("gone"), true);
@@ -87,7 +90,7 @@ function offer(outcome, address) {
   link.addEventListener("click", () => { setTimeout(() => { outcome.hidden = true; }); }, { once: true });
 }
 
-function tell(outcome, text, isFault = false) {
+export function tell(outcome, text, isFault = false) {
   if (!outcome) return;
   const bar = outcome.querySelector("[data-bar]");
   if (bar) bar.hidden = true;
@@ -112,7 +115,8 @@ function fieldsOf(form) {
   const args = JSON.parse(form.dataset.arguments ?? "{}");
   for (const field of form.elements) {
     if (!field.name) continue;
-    if ("flag" in field.dataset) args[field.name] = field.checked;
+    if ("exact" in field.dataset) args[field.name] = field.value.replaceAll("\n", field.dataset.ends);
+    else if ("flag" in field.dataset) args[field.name] = field.checked;
     else if (field.type === "checkbox" && !field.checked) continue;
     else if (!("many" in field.dataset)) args[field.name] = field.value.trim();
     else if (field.value.trim()) args[field.name] = [...(args[field.name] ?? []), field.value.trim()];

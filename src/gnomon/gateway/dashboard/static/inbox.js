@@ -44,7 +44,7 @@ function typed(event) {
   const button = step ? null : item.querySelector(`button[data-key="${CSS.escape(event.key)}"]`);
   if (!step && !button) return;
   event.preventDefault();
-  if (button && !button.disabled) button.click();
+  if (button && !button.disabled && button.checkVisibility()) button.click();
   if (step) neighbour(item, step)?.focus();
 }
 

@@ -117,13 +117,20 @@ function repeat(node) {
 function place(node, html) {
   const held = document.activeElement?.closest("[data-item]");
   const focused = held && node.contains(held) ? held.dataset.item : null;
+  const kept = [...node.querySelectorAll("form[data-kept]")].map((form) => [form, form.closest("[data-item]").dataset.item]);
   const open = [...node.querySelectorAll("details")].map((each) => each.open);
   const made = new DOMParser().parseFromString(policy ? policy.createHTML(html) : html, "text/html");
   node.replaceChildren(...made.body.childNodes);
   node.querySelectorAll("details").forEach((each, at) => { each.open = open[at] ?? false; });
+  for (const [form, item] of kept) itemNamed(node, item)?.querySelector(".actions").after(form);
   delete node.dataset.late;
   dress(node);
-  if (focused) node.querySelector(`[data-item="${CSS.escape(focused)}"]`)?.focus();
+  if (focused) itemNamed(node, focused)?.focus();
+}
+
+/** What a part says of one thing. */
+export function itemNamed(part, name) {
+  return part.querySelector(`[data-item="${CSS.escape(name)}"]`);
 }
 
 /** A form that is being filled in, or an act under way, is not drawn over. */
