@@ -230,6 +230,7 @@ class Story:
         evidence = Evidence(
             decisions=self.decisions.lines[tail.decision.seq :],
             engagement=self.engagement.lines[tail.after :],
+            set_backs=self.decisions.set_backs,
             cited_at=self.decisions.lines[tail.decision.seq - 1].at if tail.decision.seq else None,
         )
         return list(plan(tail, evidence, self.loaded, self.now if now is None else now))

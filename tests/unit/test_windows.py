@@ -338,6 +338,22 @@ def test_a_wrong_year_of_some_hours_hides_nothing_of_what_follows() -> None:
     assert sum(acted) == 1
 
 
+def test_a_wrong_year_in_which_it_decided_nothing_hides_nothing_either() -> None:
+    """Found by a simulated life: it woke in a wrong year, brought something, and the clock was
+    right again before the next tick.
+    """
+    story = Story()
+    story.begin()
+    live_hours(story, 1)
+    story.step(365 * 86400)
+    story.surface()
+    story.step(-365 * 86400 + 7200)
+    story.answer(story.surface(), "acted")
+    live_hours(story, 2)
+    found = standing(story.fitness())
+    assert sum(line.engagement_counts.acted for line in found.values()) == 1
+
+
 def stepping() -> Story:
     """Surfaces about a clock that is set forward, then back further."""
     story = Story(config=FitnessConfig(horizon_seconds=2 * 3600))

@@ -52,6 +52,8 @@ class Stay:
 
     tally: Tally
     followed: Next
+    set_back: bool = False
+    """Whether the clock had been set back just before it."""
 
 
 @dataclass(frozen=True)
@@ -60,14 +62,17 @@ class Evidence:
 
     `decisions` are the lines after `tail.decision`; reading them may raise LedgerCorruptError.
     `engagement` are all lines after `tail.after`. `cited_at` is the time of the line that
-    `tail.decision` cites. `changed` says that a line which the tail cites is not there any
-    more, or that the engagement could not be read to its head.
+    `tail.decision` cites. `set_backs` are the `seq` of decision lines before which the clock had
+    been set back, also where they are dated later than the line before. `changed` says that a
+    line which the tail cites is not there any more, or that the engagement could not be read to
+    its head.
     """
 
     decisions: Iterable[Line]
     engagement: Sequence[Line]
     cited_at: Millis | None = None
     changed: bool = False
+    set_backs: frozenset[int] = frozenset()
 
 
 def plan(
@@ -84,7 +89,7 @@ def plan(
     if first is None:
         return
     yield from planner.resume(first, evidence.cited_at)
-    for stay in stays(chain([first], decisions), window_ms):
+    for stay in stays(chain([first], decisions), window_ms, evidence.set_backs):
         planner.enter(stay)
         if not planner.is_over(stay, now):
             return
@@ -92,27 +97,31 @@ def plan(
         yield from planner.measure(stay)
 
 
-def stays(lines: Iterable[Line], window_ms: int) -> Iterator[Stay]:
+def stays(
+    lines: Iterable[Line], window_ms: int, set_backs: frozenset[int] = frozenset()
+) -> Iterator[Stay]:
     """Decision lines by the window they lie in, in order of `seq`. Each line is in one stay.
 
     A stay that cannot be read to its end is the last, and marked `changed`.
     """
     tally: Tally | None = None
+    began = 0
     try:
         for line in lines:
             start = window_start(line.at, window_ms)
             if tally is None:
-                tally = Tally(start)
+                tally, began = Tally(start), line.seq
             elif start != tally.start:
-                yield Stay(tally, "later" if start > tally.start else "earlier")
-                tally = Tally(start)
+                later: Next = "later" if start > tally.start else "earlier"
+                yield Stay(tally, later, began in set_backs)
+                tally, began = Tally(start), line.seq
             tally.take(line)
     except LedgerCorruptError:
         if tally is None:
             raise
         tally.changed = True
     if tally is not None:
-        yield Stay(tally, "none")
+        yield Stay(tally, "none", began in set_backs)
 
 
 def _set_backs(lines: Sequence[Line]) -> list[int]:
@@ -159,7 +168,8 @@ class _Planner:
     def enter(self, stay: Stay) -> None:
         """Leave behind what was written before the clock was set back into this stay's time."""
         last_start = self._tail.last_start
-        if last_start is not None and iso(stay.tally.start) < last_start:
+        goes_back = last_start is not None and iso(stay.tally.start) < last_start
+        if goes_back or stay.set_back:
             self._take_to_set_back(stay)
 
     def is_over(self, stay: Stay, now: Millis) -> bool:

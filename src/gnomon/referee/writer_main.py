@@ -81,11 +81,18 @@ class Writer:
             decisions=decisions,
             engagement=engagement,
             cited_at=cited_at,
+            set_backs=self._set_backs(work),
             changed=gone or unread or self._lacks(engagement, tail),
         )
         planned = plan(tail, evidence, self._loaded, work.now)
         lines = tuple(islice(planned, max(1, work.most)))
         return Due(lines=lines, more=next(planned, None) is not None)
+
+    def _set_backs(self, work: Work) -> frozenset[int]:
+        try:
+            return self._readers[DECISIONS].set_backs(work.heads.get(DECISIONS, Head()))
+        except LedgerCorruptError:
+            return frozenset()  # reading the lines themselves says so
 
     def _after(self, name: LedgerName, seq: int, work: Work) -> Iterator[Line]:
         head = work.heads.get(name, Head())

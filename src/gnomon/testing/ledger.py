@@ -25,6 +25,8 @@ class MemoryLedger:
         self._bodies = bodies
         self._clock = clock
         self._heads: list[Head] = [Head()]
+        self.set_backs: frozenset[int] = frozenset()
+        """`seq` of the lines with which later segments begin."""
 
     @property
     def head(self) -> Head:
@@ -68,6 +70,7 @@ class MemoryLedger:
 
     async def begin_segment(self) -> None:
         if self.head.offset:
+            self.set_backs = self.set_backs | {self.head.seq + 1}
             head = Head(seq=self.head.seq, sha256=self.head.sha256, segment=self.head.segment + 1)
             self._heads[-1] = head
 
