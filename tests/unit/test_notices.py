@@ -3,7 +3,7 @@
 import pytest
 
 from gnomon.domain.instants import DAY, HOUR, MINUTE, Millis
-from gnomon.resident.notices import Told, has_room, notice_of
+from gnomon.resident.notices import Told, apart, has_room, notice_of
 from gnomon.resident.reflection import Item, ReflectionOutput
 from gnomon.resident.stall import Weighed
 
@@ -86,3 +86,12 @@ def test_five_a_day_an_hour_apart_and_a_clock_set_back_forgets() -> None:
     evening = tuple(Told(title=f"x{n}", at=midnight - (n + 1) * HOUR) for n in range(5))
     assert not has_room(evening, Millis(midnight - 1))
     assert has_room(evening, midnight)
+
+
+def test_the_operator_may_let_it_say_more_and_then_more_often() -> None:
+    assert apart(5) == HOUR
+    assert apart(100) == DAY // 200
+    said = tuple(told(str(each), each * 10 * MINUTE) for each in range(1, 8))
+    assert not has_room(said, NOW)
+    assert has_room(said, NOW, 100)
+    assert notice_of(weighed("operator"), said, NOW, 100) is not None

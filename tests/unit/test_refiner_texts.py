@@ -277,7 +277,8 @@ def test_what_counts_is_measured_unmixed_and_under_the_same_files() -> None:
         window(5, mixed_scaffold=True),
         window(6, scaffold_version=None),
     ]
-    assert measured_of(written(*those), "000009-aaaaaaaaaaaa") == 2
+    assert measured_of(written(*those), "000009-aaaaaaaaaaaa", GENESIS) == 2
     later = amended(window(1), mixed_scaffold=True)
-    assert measured_of(written(*those, later), "000009-aaaaaaaaaaaa") == 1
-    assert measured_of([line(Stopped(reason="x"))], "000009-aaaaaaaaaaaa") == 0
+    assert measured_of(written(*those, later), "000009-aaaaaaaaaaaa", GENESIS) == 1
+    assert measured_of([line(Stopped(reason="x"))], "000009-aaaaaaaaaaaa", GENESIS) == 0
+    assert measured_of(written(*those), "000009-aaaaaaaaaaaa", "1" * 64) == 0

@@ -9,9 +9,8 @@ and it is improved, at a beat when something is due:
     measure the hours that are over -> judge the change that is tested -> keep or undo it
         -> propose the next one -> check -> apply
 
-The gateway decides whether, processes in jails do each part, and ledgers remember. The parts
-never call one another: they meet in ledger records alone, and the agent that is improved learns
-of nothing but its instructions.
+The gateway decides whether, processes in jails do each part, and ledgers remember. The jailed
+processes never meet: what one did, the next reads as ledger lines.
 """
 
 from dataclasses import dataclass
@@ -67,7 +66,7 @@ class Stage(Protocol):
     """A part of the improvement: a job, or a step of the gateway's own."""
 
     def is_due(self) -> bool:
-        """Cheap: asked at each beat, and reads no file."""
+        """Cheap: asked at each beat, and reads what is new at most."""
         ...
 
     async def turn(self) -> None:

@@ -177,7 +177,7 @@ def _wire_doors(core: Core) -> None:
     core.tools = ToolBroker(
         ToolHosts(core.start_tool_host_jailed, platform.clock),
         core.tool_grant,
-        lambda: config.improve.autonomy,
+        core.autonomy,
         core.history.recall,
         partial(hold, core),
     )

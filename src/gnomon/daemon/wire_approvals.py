@@ -15,7 +15,7 @@ from gnomon.domain.policy import WRITE_WHERE_READ, Role, policy
 
 def wire_approvals(core: Core) -> None:
     """Make the queue, its executors, and what parks writes in it. After the resident's parts."""
-    platform, config = core.platform, core.config
+    platform = core.platform
 
     def granted() -> WriteGrant:
         grant = core.tool_grant("resident")
@@ -23,7 +23,7 @@ def wire_approvals(core: Core) -> None:
 
     def may(role: str) -> bool:
         """Whoever may have it held may have it done, once the operator said so."""
-        return policy(cast("Role", role), WRITE_WHERE_READ, config.improve.autonomy) != "deny"
+        return policy(cast("Role", role), WRITE_WHERE_READ, core.autonomy()) != "deny"
 
     core.approving = Approving(
         stores=core.stores,

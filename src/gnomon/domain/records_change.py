@@ -73,8 +73,8 @@ class Change(Body, frozen=True, tag="change"):
 class ChangeStep(Body, frozen=True, tag="step"):
     """One step further in a change's life. Facts stand where the step has them.
 
-    `base_version` is the name in `.versions/` of what the target held before; on `applied` and
-    `reverted` steps. `scaffold_version` is the one in force from this step on; on an `applied`
+    `base_version` is the name in `.versions/` of what the target held before; on `applied`
+    steps. `scaffold_version` is the one in force from this step on; on an `applied`
     step `base_scaffold_version` is the one that was in force before. `config_sha256`, on a
     `watched` step: of the fitness-config by which it will be judged.
     """

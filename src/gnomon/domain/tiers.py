@@ -71,7 +71,7 @@ TIERS: Mapping[tuple[Tier, str], TierRow] = {
         "the scaffold's prompt files",
         "check",
         "no",
-        "early revert on invalid output and prompt tokens, then the judge",
+        "early revert on unusable replies, then the judge",
         "the prior version",
         "full",
     ),

@@ -11,6 +11,7 @@ from typing import Literal
 
 from gnomon.domain.ledgers import Line
 from gnomon.domain.policy import Autonomy
+from gnomon.domain.records import Sha256
 from gnomon.domain.records_referee import Amendment, Window
 from gnomon.domain.tiers import SCAFFOLD, may_apply
 
@@ -122,10 +123,10 @@ def not_ready(evidence: Evidence, means: Means, *, dev_mode: bool) -> tuple[Reas
     return tuple(found)
 
 
-def measured_of(lines: Iterable[Line], version: str) -> int:
+def measured_of(lines: Iterable[Line], version: str, config_sha256: Sha256) -> int:
     """How many windows stand, of lines of the fitness-ledger in their order, that were measured
-    under the files of a scaffold version, whichever activation: what a change of them would be
-    compared with.
+    under the files of a scaffold version, whichever activation, and by the rules in force: what a
+    change of them would be compared with.
     """
     files = version.rpartition("-")[2]
     counts: dict[str, bool] = {}
@@ -133,7 +134,8 @@ def measured_of(lines: Iterable[Line], version: str) -> int:
         body = line.body
         if isinstance(body, Window | Amendment):
             under = (body.scaffold_version or "").rpartition("-")[2]
-            valid = body.stall_composite is not None and not body.mixed_scaffold
+            alike = body.config_sha256 == config_sha256 and not body.mixed_scaffold
+            valid = body.stall_composite is not None and alike
             counts[body.window_start] = valid and under == files
     return sum(counts.values())
 

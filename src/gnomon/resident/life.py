@@ -211,7 +211,12 @@ class Resident:
         await self._note(carry.line(self._state, weighed, thought.reply, self._scaffold.version))
         said = await self._attempt(weighed, args)
         if not said and self._notifier.speaks:
-            notice = notice_of(weighed, self._state.operator_notifications.told, args.now)
+            notice = notice_of(
+                weighed,
+                self._state.operator_notifications.told,
+                args.now,
+                self._spawn.notices_a_day,
+            )
             if notice is not None:
                 await self._surface(_as_surface(notice), args)
 
@@ -245,7 +250,8 @@ class Resident:
             await self._note(_noted(done.error, "executive"))
         if done.artifact is None or done.surface_mode == "hold":
             return False
-        if not has_room(self._state.operator_notifications.told, args.now):
+        told = self._state.operator_notifications.told
+        if not has_room(told, args.now, self._spawn.notices_a_day):
             return False
         return await self._surface(
             SurfaceArguments(

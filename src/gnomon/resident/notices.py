@@ -2,8 +2,8 @@
 
 Most reflections stay private. One speaks when it is about something of the operator's (their
 lane, or a concern), or when a carried thread came to a conclusion; when it is no repeat; and
-when the same was not said within a day. At most five things a day leave, at least an hour
-apart: what is said too often is not heard (page 3 counts on about five a day).
+when the same was not said within a day. So many things a day leave as the operator lets, by
+default five, and apart: what is said too often is not heard (page 3 counts on about five a day).
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,9 @@ from gnomon.resident.reflection import ReflectionOutput
 from gnomon.resident.stall import Weighed
 
 A_DAY = 5
+"""`notify.max_per_day` of page 7."""
 APART = HOUR
+"""Between two, unless the day's number asks for less."""
 
 
 class Told(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -42,21 +44,28 @@ def within_a_day(told: Sequence[Told], now: Millis) -> tuple[Told, ...]:
     return tuple(each for each in told if 0 <= now - each.at < DAY)
 
 
-def has_room(told: Sequence[Told], now: Millis) -> bool:
+def apart(a_day: int) -> int:
+    """Milliseconds between two: an hour, or less where that many do not fit half a day."""
+    return min(APART, DAY // (2 * a_day))
+
+
+def has_room(told: Sequence[Told], now: Millis, a_day: int = A_DAY) -> bool:
     """Whether one more may be said now. Days are those of UTC, as in every bound on a day: a
     bound on any 24 hours would let each day begin a little later than the one before it.
     """
     fresh = within_a_day(told, now)
     today = sum(each.at // DAY == now // DAY for each in fresh)
-    return today < A_DAY and all(now - each.at >= APART for each in fresh)
+    return today < a_day and all(now - each.at >= apart(a_day) for each in fresh)
 
 
-def notice_of(weighed: Weighed, told: Sequence[Told], now: Millis) -> Notice | None:
+def notice_of(
+    weighed: Weighed, told: Sequence[Told], now: Millis, a_day: int = A_DAY
+) -> Notice | None:
     """What a reflection says to the operator; null when it keeps to itself."""
     output, item = weighed.output, weighed.output.active_item
     if item is None or weighed.repeated or weighed.pressure == "hold":
         return None
-    if not _is_worth_saying(output) or not has_room(told, now):
+    if not _is_worth_saying(output) or not has_room(told, now, a_day):
         return None
     title = " ".join(item.title.split())
     if any(same_title(each.title, title) for each in within_a_day(told, now)):

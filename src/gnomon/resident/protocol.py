@@ -62,6 +62,8 @@ class Spawn(Said, frozen=True):
     problems: tuple[Problem, ...] = ()
     executive: Manifest = NO_WORK
     """What background work runs as. Without one it has no tools and no prompt."""
+    notices_a_day: int = 5
+    """How many things it may bring up by itself."""
 
 
 class TickArguments(Said, frozen=True):

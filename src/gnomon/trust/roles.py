@@ -183,8 +183,8 @@ TABLE: tuple[RoleTrust, ...] = (
     RoleTrust(
         "judge",
         "job",
-        "fitness-, refinement-, judgment-ledger, scaffold with versions, fitness-config",
-        "nothing: it returns a verdict and the version to restore; the gateway does both",
+        "fitness-ledger; is handed the change, what the scaffold holds, fitness-config",
+        "nothing: it returns a verdict; the gateway writes it down and restores",
         authors=(Author("judgment-ledger", ("judgment",)),),
         answers=("work", "stop"),
         limits=SMALL,

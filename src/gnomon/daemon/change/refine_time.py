@@ -97,7 +97,7 @@ class RefineTime:
     def __init__(self, parts: RefineParts) -> None:
         self._parts = parts
         self._days = 0
-        self._looked: tuple[int, tuple[Reason, ...]] | None = None
+        self._looked: tuple[tuple[object, ...], tuple[Reason, ...]] | None = None
         self.state = self._remembered()
 
     def _remembered(self) -> RefinerState:
@@ -175,10 +175,11 @@ class RefineTime:
         return refiner_model(parts.loaded.config.refiner_model, parts.broker.in_force, parts.models)
 
     def _missing_lately(self, now: Millis) -> tuple[Reason, ...]:
-        """What was missing when it was last looked at, within the hour."""
-        hour = now // HOUR
-        if self._looked is None or self._looked[0] != hour:
-            self._looked = (hour, self.missing(now))
+        """What was missing when the evidence was last looked at, within the hour."""
+        parts = self._parts
+        key = (now // HOUR, parts.referee_fails(), parts.autonomy())
+        if self._looked is None or self._looked[0] != key:
+            self._looked = (key, self.missing(now))
         return self._looked[1]
 
     def _evidence(self, now: Millis) -> Evidence:
@@ -199,6 +200,6 @@ class RefineTime:
             surfaces=week.emitted,
             off=week.unavailable,
             enabled=self.state.enabled_at is not None,
-            measured=measured_of(recent, parts.scaffold_version()),
+            measured=measured_of(recent, parts.scaffold_version(), parts.loaded.sha256),
             needed=windows_needed(parts.loaded.config),
         )

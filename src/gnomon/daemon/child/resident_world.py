@@ -169,6 +169,7 @@ class ResidentWorld:
             self_state=self_state,
             reflections=reflections,
             problems=_problems(scaffold),
+            notices_a_day=self.config.notify.max_per_day,
         )
         return fields(spawn)
 

@@ -20,7 +20,7 @@ from gnomon.ledger.file import LedgerFile
 FILE = "surfaces-waiting.json"
 LOST = "What waited to be brought to you is lost."
 MOST = 20
-"""Surfaces that wait: four days of them."""
+"""Surfaces that wait."""
 KEPT = 2 * DAY
 
 
