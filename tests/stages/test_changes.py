@@ -2,13 +2,19 @@
 
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import pytest_asyncio
 from msgspec.structs import replace
 
-from gnomon.domain.errors import ConflictError, UsageError
+from gnomon.change.early import ATTEMPTS
+from gnomon.daemon.change.carry_on import CarryOn
+from gnomon.domain.errors import ConflictError, LedgerError, UsageError
+from gnomon.domain.ledgers import Ack, LedgerName
+from gnomon.domain.records import Body, Tick
 from gnomon.domain.records_change import VerdictOutcome
+from gnomon.testing.clock import FakeClock
 from tests.change_kit import CANDIDATE, PARENT, PROMPT, Laboratory, a_change, a_laboratory
 
 OTHER = PARENT + "\nSay less.\n"
@@ -171,3 +177,62 @@ async def test_after_a_restart_everything_stands_where_it_stood(lab: Laboratory)
     await again.judged("rolled_back")
     assert again.text() == PARENT
     await again.close()
+
+
+async def test_where_the_parents_text_is_gone_it_is_said_once_and_ended(lab: Laboratory) -> None:
+    await lab.changes.propose(a_change())
+    for kept in lab.stores.agent.scaffold_versions.iterdir():
+        kept.unlink()
+        kept.mkdir()  # nor does a folder of that name stand for it
+    await lab.judged("rolled_back")
+    life = lab.changes.known("change-0001")
+    assert (life.status, lab.text()) == ("reverted", CANDIDATE)
+    assert life.told[-1].reason is not None
+    assert "is not there" in life.told[-1].reason
+
+
+async def test_what_cannot_be_applied_yet_stands_and_is_applied_at_a_beat(
+    lab: Laboratory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    append, count = lab.stores.append, 0
+
+    async def refuses(name: LedgerName, body: Body, **more: Any) -> Ack:
+        nonlocal count
+        count += 1
+        if count == 2:
+            raise LedgerError("The disk refused.", ledger=name)
+        return await append(name, body, **more)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(lab.stores, "append", refuses)
+        await lab.changes.propose(a_change())
+    assert lab.changes.known("change-0001").status == "proposed"
+    assert "waits for a later beat" in lab.stores.agent.journal.read_text()
+    await lab.changes.look()
+    assert lab.changes.known("change-0001").status == "watched"
+
+
+async def test_unusable_replies_end_a_test_early_whatever_the_clock_says(lab: Laboratory) -> None:
+    carry = CarryOn(lab.stores, lab.changes)
+    await lab.changes.propose(a_change())
+    life = lab.changes.known("change-0001")
+    assert life.watched is not None
+    version = life.watched.scaffold_version
+    assert version is not None
+    for _ in range(ATTEMPTS - 1):
+        await lab.stores.append(
+            "decision-ledger", Tick(scaffold_version=version, skip_reason="invalid-output")
+        )
+    assert carry.is_due()
+    await carry.turn()
+    assert lab.changes.known("change-0001").status == "watched"
+    assert isinstance(lab.stores.clock, FakeClock)
+    lab.stores.clock.step(-86_400)
+    await lab.stores.begin_segments()
+    await lab.stores.append(
+        "decision-ledger", Tick(scaffold_version=version, skip_reason="invalid-output")
+    )
+    await carry.turn()
+    life = lab.changes.known("change-0001")
+    assert (life.status, life.outcome, lab.text()) == ("reverted", "rolled_back", PARENT)
+    assert not carry.is_due()

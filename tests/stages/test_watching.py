@@ -3,6 +3,7 @@
 import asyncio
 import errno
 import os
+import shutil
 import struct
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
@@ -255,6 +256,34 @@ async def test_a_folder_that_goes_away_ends_its_watch(world: World) -> None:
     world.watching.stop()
     world.watching.stop()
     assert world.watching.view().folders == 0
+
+
+async def test_a_history_that_is_taken_away_and_comes_back_is_watched_again(world: World) -> None:
+    world.watching.start()
+    await world.watching.read_changed()
+    shutil.rmtree(world.root / ".codex" / "sessions")
+    await world.watching.hears()
+    world.now = Millis(world.now + 2 * APART)
+    world.watching.is_due()
+    world.day.mkdir(parents=True)
+    assert world.watching.is_due(), "all of it is read anew"
+    await world.watching.read_changed()
+    world.watching.heard.clear()
+    (world.day / "rollout-1.jsonl").write_text("{}\n")
+    await world.watching.hears()
+    world.watching.stop()
+
+
+async def test_a_folder_whose_coming_was_dropped_is_watched_all_the_same(world: World) -> None:
+    world.watching.start()
+    watched = world.watching.view().folders
+    world.watching._changed(Change(None, "", is_folder=False, lost=True))
+    assert world.watching.view().folders == watched
+    later = world.project.parent / "-home-other"
+    later.mkdir()
+    world.watching._changed(Change(None, "", is_folder=False, lost=True))
+    assert world.watching.view().folders == watched + 1
+    world.watching.stop()
 
 
 def test_what_the_kernel_dropped_may_have_been_anything(tmp_path: Path) -> None:

@@ -6,8 +6,8 @@ import pytest
 
 from gnomon.change.early import (
     ATTEMPTS,
+    FirstReplies,
     Replies,
-    first_replies,
     last_replies,
     undone_early,
 )
@@ -53,12 +53,18 @@ def idle(version: str = OLD) -> Tick:
     return Tick(scaffold_version=version, skip_reason="idle")
 
 
-def test_the_first_replies_under_a_version_are_counted_and_no_more_are_read() -> None:
+def test_the_first_replies_under_a_version_are_counted_and_no_later_ones() -> None:
     started = Started(version="1", mode="full", model="m", scaffold_version=OLD)
-    told = [started, reflection(), idle(NEW), *[invalid(NEW)] * 4, *[reflection(NEW)] * 9]
-    read = iter(lines(told))
-    assert first_replies(read, NEW) == Replies(valid=ATTEMPTS - 4, invalid=4)
-    assert next(read).seq == len(told), "the last line was not asked for"
+    told = [started, reflection(), idle(NEW), *[invalid(NEW)] * 4, *[reflection(NEW)] * 7]
+    first = FirstReplies(NEW)
+    for line in lines(told):
+        first.take(line)
+    assert not first.are_there
+    assert first.began == 3
+    for line in lines([reflection(NEW), invalid(NEW)]):
+        first.take(line)
+    assert first.are_there
+    assert first.replies == Replies(valid=ATTEMPTS - 4, invalid=4)
 
 
 def test_the_last_replies_are_counted() -> None:

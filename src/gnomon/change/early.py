@@ -7,8 +7,7 @@ the hour. So the first replies under a candidate are compared with the last ones
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from itertools import islice
+from dataclasses import dataclass, field
 
 from gnomon.domain.ledgers import Line
 from gnomon.domain.records import Reflection, Tick
@@ -39,12 +38,29 @@ class Replies:
         return self.invalid / self.total if self.total else 0.0
 
 
-def first_replies(lines: Iterable[Line], version: str) -> Replies:
-    """The first `ATTEMPTS` replies under a scaffold version, of the decision-ledger's lines from
-    its activation on. Reads no further than it must.
+@dataclass
+class FirstReplies:
+    """The first `ATTEMPTS` replies under one scaffold version, taken line by line as the
+    decision-ledger grows. `began` is the `seq` of the first line under it.
     """
-    under = (line for line in lines if _version(line) == version)
-    return _counted(islice(_replies(under), ATTEMPTS))
+
+    version: str
+    began: int | None = None
+    _valid: list[bool] = field(default_factory=list[bool])
+
+    def take(self, line: Line) -> None:
+        if _version(line) != self.version or self.are_there:
+            return
+        self.began = line.seq if self.began is None else self.began
+        self._valid.extend(_replies([line]))
+
+    @property
+    def are_there(self) -> bool:
+        return len(self._valid) == ATTEMPTS
+
+    @property
+    def replies(self) -> Replies:
+        return _counted(self._valid)
 
 
 def last_replies(lines: Iterable[Line]) -> Replies:

@@ -157,6 +157,8 @@ class Scaffold:
             return None
         names = [entry.name for entry in self._versions.iterdir()]
         for name in named_for(path, sha256, names):
+            if not (self._versions / name).is_file():
+                continue
             content = (self._versions / name).read_bytes()
             if content_sha256(content) == sha256:
                 return name, content

@@ -3,17 +3,13 @@
 from dataclasses import dataclass
 from itertools import takewhile
 
-from gnomon.change.early import (
-    ATTEMPTS,
-    MOST_LINES,
-    first_replies,
-    last_replies,
-    undone_early,
-)
+from gnomon.change.early import MOST_LINES, FirstReplies, last_replies, undone_early
 from gnomon.change.life import ChangeLife
 from gnomon.daemon.change.changes import Changes
 from gnomon.daemon.store.stores import Stores
-from gnomon.domain.ledgers import Head
+
+LOOK_BACK = 5_000
+"""Decisions: a week of ticks, longer than a change is tested."""
 
 
 @dataclass
@@ -22,8 +18,10 @@ class CarryOn:
 
     stores: Stores
     changes: Changes
-    _passed: str = ""
-    _seen: Head | None = None
+    _change: str = ""
+    _first: FirstReplies | None = None
+    """Of the change `_change`; null once it was decided about."""
+    _read: int = 0
 
     def is_due(self) -> bool:
         return next(self.changes.state().open(), None) is not None
@@ -34,28 +32,32 @@ class CarryOn:
         await self.look()
 
     async def look(self) -> None:
-        """Reads the decisions since the change came into force, and only when there are new
-        ones: at most as many as its first replies take.
+        """Reads the decisions that are new since it last looked; of a change that it did not
+        look at yet, the last `LOOK_BACK`. By number, not by time: a clock may be set back.
         """
         life = self.changes.state().under_judgment
-        head = self.stores.files["decision-ledger"].head
-        if life is None or life.change_id == self._passed or head == self._seen:
+        if life is None or life.watched is None or life.watched.scaffold_version is None:
             return
-        self._seen = head
-        await self._look_at(life, head)
-
-    async def _look_at(self, life: ChangeLife, head: Head) -> None:
         ledger = self.stores.files["decision-ledger"]
-        version = life.watched.scaffold_version if life.watched is not None else None
-        if version is None or life.applied_at is None:
+        head = ledger.head
+        if life.change_id != self._change:
+            self._change = life.change_id
+            self._first = FirstReplies(life.watched.scaffold_version)
+            self._read = max(0, head.seq - LOOK_BACK)
+        if self._first is None:
             return
-        after = first_replies(ledger.read_range(life.applied_at, until=head), version)
-        if after.total < ATTEMPTS:
-            return
-        self._passed = life.change_id
-        first = next(ledger.read_range(life.applied_at, until=head))
-        near = ledger.read(after_seq=max(0, first.seq - 1 - MOST_LINES), until=head)
-        before = takewhile(lambda line: line.seq < first.seq, near)
-        reason = undone_early(last_replies(before), after)
+        for line in ledger.read(after_seq=self._read, until=head):
+            self._first.take(line)
+        self._read = head.seq
+        if self._first.are_there:
+            first, self._first = self._first, None
+            await self._decide(life, first)
+
+    async def _decide(self, life: ChangeLife, first: FirstReplies) -> None:
+        ledger = self.stores.files["decision-ledger"]
+        began = first.began or 1
+        near = ledger.read(after_seq=max(0, began - 1 - MOST_LINES), until=ledger.head)
+        before = takewhile(lambda line: line.seq < began, near)
+        reason = undone_early(last_replies(before), first.replies)
         if reason is not None:
             await self.changes.undo_early(life.change_id, reason)

@@ -12,7 +12,7 @@ from typing import Literal
 
 from gnomon.change.life import END_OF, IN_FORCE, ChangeLife, ChangesState, check_step
 from gnomon.daemon.store.stores import Stores
-from gnomon.domain.errors import ConflictError, ScaffoldError, UsageError
+from gnomon.domain.errors import ConflictError, GnomonError, ScaffoldError, UsageError
 from gnomon.domain.instants import Millis
 from gnomon.domain.ledgers import Ack, LedgerName
 from gnomon.domain.records import Sha256
@@ -63,7 +63,7 @@ class Changes:
             self.changed()
             try:
                 await self._go_on()
-            except OSError as error:
+            except (GnomonError, OSError) as error:  # it stands on its ledger: a beat goes on
                 self.stores.journal(f"{change.change_id} waits for a later beat: {error}")
         return ack
 
@@ -206,8 +206,11 @@ class Changes:
         if outcome == "kept":
             await self._ended(life, "kept", None)
             return
-        restored = self._restore(life)
-        await self._ended(life, END_OF[outcome], None if restored else EDITED)
+        try:
+            reason = None if self._restore(life) else EDITED
+        except ScaffoldError as error:
+            reason = str(error)  # its parent's text is gone: said once, and for good
+        await self._ended(life, END_OF[outcome], reason)
 
     # --- deeds -----------------------------------------------------------------------------------
 

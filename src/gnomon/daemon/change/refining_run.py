@@ -187,7 +187,11 @@ class RefineRun:
         self._written = True  # before anything is waited for: one proposal a run
         self.refusal = check(asked.target, candidate, self.world.against(asked.target))
         change = self._made(asked, standing, candidate)
-        await self.world.propose(change)
+        try:
+            await self.world.propose(change)
+        except BaseException:
+            self._written = False  # nothing stands on the ledger: it may be said again
+            raise
         self.change = change
         return fields(Told(text=self.sentence(), error=self.refusal and "REFUSED"))
 

@@ -93,7 +93,7 @@ class DayQueue:
         return first[0].asked if first else None
 
     def _stands(self, waits: Waits, scaffold_version: str) -> bool:
-        in_time = 0 <= self._wall() - waits.since < KEPT
+        in_time = self._wall() - waits.since < KEPT
         asked = waits.asked
         return in_time and (asked.origin == "rule" or asked.scaffold_version == scaffold_version)
 

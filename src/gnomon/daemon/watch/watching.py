@@ -37,6 +37,9 @@ class Watching:
     _watch: Inotify | None = None
     _dirty: Dirty = field(default_factory=lambda: Dirty(()))
     _depths: dict[Path, int] = field(default_factory=dict[Path, int])
+    _roots: dict[Path, int] = field(default_factory=dict[Path, int])
+    _missing: set[Path] = field(default_factory=set[Path])
+    """Roots that were taken away: they are looked for at each beat."""
     _read_at: Millis | None = None
     _reading: bool = False
 
@@ -71,8 +74,9 @@ class Watching:
         self.fault = None
         self._dirty = Dirty(tuple(roots))
         self._dirty.everything()
-        for root, depth in roots.items():
-            self._add(root, depth)
+        self._roots = roots
+        self._missing.clear()
+        self._add_roots()
 
     def stop(self) -> None:
         """Watch nothing any more. May be called when nothing is watched."""
@@ -83,7 +87,13 @@ class Watching:
 
     def is_due(self) -> bool:
         """Whether a beat should read what changed."""
-        if self._watch is None or self._reading or not self._dirty:
+        if self._watch is None or self._reading:
+            return False
+        if any(root.is_dir() for root in self._missing):
+            self._missing.clear()
+            self._add_roots()
+            self._dirty.everything()
+        if not self._dirty:
             return False
         return self._read_at is None or not 0 <= self.now() - self._read_at < APART
 
@@ -119,10 +129,21 @@ class Watching:
 
     def _changed(self, change: Change) -> None:
         self._dirty.note(change)
+        if change.lost:  # folders may have come meanwhile
+            self._add_roots()
+        elif change.folder in self._roots and not change.name:
+            self._missing.add(change.folder)
         if change.is_folder and change.folder is not None and change.name:
             depth = self._depths.get(change.folder, 0)
             if depth:
                 self._add(change.folder / change.name, depth - 1)
+
+    def _add_roots(self) -> None:
+        for root, depth in self._roots.items():
+            if root.is_dir():
+                self._add(root, depth)
+            else:
+                self._missing.add(root)
 
     def _add(self, root: Path, depth: int) -> None:
         """Watch a folder and those below it. What cannot be watched is said once."""
