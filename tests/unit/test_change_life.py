@@ -155,6 +155,11 @@ def test_a_diff_is_for_people() -> None:
     assert len(summary(unified("", "w" * 500, "x"))) == SUMMARY_LIMIT
 
 
+def test_a_line_that_looks_like_a_head_of_a_diff_is_counted() -> None:
+    diff = unified("-- old\nb\n", "++ sly\n@@ more\nb\n", "x")
+    assert summary(diff) == "+2 -1: + ++ sly"
+
+
 def test_a_lower_autonomy_never_applies_more() -> None:
     for tier, part in TIERS:
         decisions = [may_apply(tier, part, autonomy) for autonomy in AUTONOMIES]

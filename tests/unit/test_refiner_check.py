@@ -153,6 +153,17 @@ def test_an_edit_is_the_same_from_its_texts_and_from_its_diff() -> None:
     assert edits[0] == edits[1]
 
 
+def test_lines_that_look_like_the_head_of_a_diff_are_part_of_the_edit() -> None:
+    sly = TEXT + SENTENCE.replace("Before", "++ Before").replace("name", "-- name")
+    diff = unified(TEXT, sly, PROMPT)
+    assert edit_of_diff(PROMPT, diff) == edit_between(PROMPT, TEXT, sly)
+    back = unified("-- gone\nstays\n", "stays\n", PROMPT)
+    assert edit_of_diff(PROMPT, back).words == {"-gone": 1}
+    assert code(sly, failed=(failed(sly),)) == "near-copy"
+    again = sly.replace("you rest,", "you stop,")
+    assert code(again, failed=(failed(sly),)) == "near-copy"
+
+
 def test_a_name_of_the_measure_is_refused() -> None:
     assert code(TEXT + "\nYour fitness is what counts.\n") == "metric-name"
     flags = PACKAGED[FLAGS].replace("Name the one missing fact", "Mind the score, name one fact")

@@ -2,6 +2,8 @@
 
 import difflib
 
+from gnomon.domain.diff_body import diff_body
+
 SUMMARY_LIMIT = 100
 """Characters of a one-line summary."""
 CONTEXT_LINES = 3
@@ -23,7 +25,7 @@ def unified(before: str, after: str, name: str) -> str:
 
 def summary(diff: str) -> str:
     """One line: how many lines came and went, and the first that came (or went)."""
-    body = [line for line in diff.splitlines() if not line.startswith(("---", "+++", "@@"))]
+    body = list(diff_body(diff))
     added = [line[1:].strip() for line in body if line.startswith("+")]
     removed = [line[1:].strip() for line in body if line.startswith("-")]
     sign, shown = ("+", added) if any(added) else ("-", removed)

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 
+from gnomon.domain.diff_body import diff_body
 from gnomon.domain.records import Sha256
 
 ALIKE = 0.6
@@ -41,7 +42,7 @@ def edit_between(target: str, before: str, after: str) -> Edit:
 
 def edit_of_diff(target: str, diff: str) -> Edit:
     """The same from a unified diff: what stands on both sides of it cancels out."""
-    lines = [line for line in diff.splitlines() if not line.startswith(("---", "+++", "@@", "\\"))]
+    lines = list(diff_body(diff))
     gone = "\n".join(line[1:] for line in lines if line.startswith("-"))
     come = "\n".join(line[1:] for line in lines if line.startswith("+"))
     return _edit(target, _words(target, gone), _words(target, come))
