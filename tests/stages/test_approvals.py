@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from gnomon.approvals.file_writes import FileWrites
 from gnomon.approvals.queue import MOST_PENDING, Proposal
 from gnomon.daemon.change.approving import Approving
 from gnomon.domain.body import Body
@@ -20,7 +21,7 @@ from gnomon.domain.errors import (
     UsageError,
 )
 from gnomon.domain.policy import Role
-from gnomon.domain.records_change import Decided, Executed, HeldOrigin
+from gnomon.domain.records_change import Decided, Executed, Held, HeldOrigin
 from gnomon.referee.config import default_text
 from tests.approval_kit import AFTER, BEFORE, Desk, at_the_desk, grant
 from tests.world_kit import BROWSER, CLI, CLIENT, World, in_virtual_time
@@ -325,6 +326,55 @@ def test_a_stale_one_is_held_anew_on_what_stands_there(tmp_path: Path) -> None:
         await desk.ask("approve", fresh.approval.id)
         assert desk.notes.read_text() == "zero\n2\n"
         assert desk.kinds() == ["held", "held", "redone", "decided", "executed"]
+
+    at_the_desk(tmp_path, story)
+
+
+def test_a_stale_whole_file_is_held_anew_as_another(tmp_path: Path) -> None:
+    """Its text is the same on each version of the file; what it would replace is not."""
+
+    async def story(desk: Desk) -> None:
+        old = await desk.held()
+        desk.notes.write_text("zero\n")
+        fresh = (await desk.ask("redo", old)).approval
+        assert (fresh.id != old, fresh.status) == (True, "pending")
+        assert [each.id for each in await desk.views(pending=True)] == [fresh.id]
+        await desk.ask("approve", fresh.id)
+        assert desk.notes.read_text() == AFTER
+
+    at_the_desk(tmp_path, story)
+
+
+def test_what_is_asked_again_after_the_file_changed_is_held_on_the_file_as_it_is(
+    tmp_path: Path,
+) -> None:
+    async def story(desk: Desk) -> None:
+        stale = await desk.held()
+        desk.notes.write_text("zero\n")
+        fresh = await desk.held()
+        assert fresh != stale
+        assert (await desk.ask("redo", stale)).approval.id == fresh, "it waits already"
+        await desk.ask("approve", fresh)
+        assert desk.notes.read_text() == AFTER
+
+    at_the_desk(tmp_path, story)
+
+
+def test_what_is_put_back_in_the_middle_of_a_redo_takes_not_its_own_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def story(desk: Desk) -> None:
+        old = await desk.held()
+        desk.notes.write_text("zero\n")
+        again = FileWrites.proposed_again
+
+        async def late(self: FileWrites, held: Held) -> Proposal:
+            desk.notes.write_text(BEFORE)
+            return await again(self, held)
+
+        monkeypatch.setattr(FileWrites, "proposed_again", late)
+        fresh = (await desk.ask("redo", old)).approval
+        assert (fresh.id != old, fresh.status) == (True, "pending")
 
     at_the_desk(tmp_path, story)
 

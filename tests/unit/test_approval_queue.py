@@ -97,6 +97,7 @@ def status(*bodies: Body, later: int = 10) -> str:
         ((YES, Expired(approval_id="ap-1")), "approved"),
         ((Expired(approval_id="ap-1"), YES, DONE), "expired"),
         ((YES, DONE, Redone(approval_id="ap-1", by="ap-2")), "executed"),
+        ((Redone(approval_id="ap-1", by="ap-1"),), "pending"),
         ((Undone(approval_id="ap-1", through="cli"),), "pending"),
         ((YES, FAILED, Undone(approval_id="ap-1", through="cli")), "failed"),
         ((Reminded(approval_id="ap-9"),), "pending"),
@@ -199,6 +200,8 @@ def test_the_same_action_with_the_same_content_waits_once() -> None:
     assert state.same_pending(PROPOSAL, NOW) is not None
     assert state.same_pending(replace(PROPOSAL, payload={"content": "y"}), NOW) is None
     assert state.same_pending(PROPOSAL, Millis(NOW + LIFE)) is None
+    assert state.same_pending(replace(PROPOSAL, target_sha256=OTHER), NOW) is None
+    assert state.same_pending(PROPOSAL, NOW, but="ap-1") is None
 
 
 def test_what_waits_is_listed_first_by_its_end() -> None:

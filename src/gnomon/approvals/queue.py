@@ -188,11 +188,21 @@ class Approvals:
             if each.decided is not None and each.decided.decision == "approved"
         )
 
-    def same_pending(self, proposal: Proposal, now: Millis) -> Approval | None:
-        """One that waits already and would do exactly this."""
-        wanted = proposal.action, proposal.target, payload_sha256(proposal.payload)
+    def same_pending(
+        self, proposal: Proposal, now: Millis, *, but: str | None = None
+    ) -> Approval | None:
+        """One that waits already and would do exactly this to the target as it is; never `but`,
+        which is to be replaced. One on a target that changed since can do nothing any more.
+        """
+        wanted = (
+            proposal.action,
+            proposal.target,
+            payload_sha256(proposal.payload),
+            proposal.target_sha256,
+        )
         for each in self.pending(now):
-            if (each.action, each.target, each.payload_sha256) == wanted:
+            would = each.action, each.target, each.payload_sha256, each.target_sha256
+            if would == wanted and each.approval_id != but:
                 return each
         return None
 
@@ -266,7 +276,7 @@ def _followed(known: Approval, line: Line) -> Approval:
             return replace(known, end=end)
         case (Executed() | Refused()) as end if is_open and _is_approved(known):
             return replace(known, end=end)
-        case Redone() as redone if known.redone_as is None and not known.was_done:
+        case Redone() as redone if _is_replaced(known, redone):
             return replace(known, redone_as=redone.by)
         case Undone() if known.was_done:
             return replace(known, undone=True)
@@ -274,6 +284,11 @@ def _followed(known: Approval, line: Line) -> Approval:
             return replace(known, forgotten=True)
         case _:
             return known
+
+
+def _is_replaced(known: Approval, redone: Redone) -> bool:
+    """Nothing takes its own place: older ledgers have a line that says so, and it waits on."""
+    return known.redone_as is None and not known.was_done and redone.by != known.approval_id
 
 
 def _is_approved(known: Approval) -> bool:

@@ -188,18 +188,13 @@ class Approving:
         if text == executor.text(held.payload):
             return held
         why = f"You edited what it wanted to write ({held.approval_id}). {held.why}"
-        by = self._waiting_already(proposal)
+        same = self.state().same_pending(proposal, self.now(), but=held.approval_id)
+        by = None if same is None else self.held(same)
         if by is None:
             by = held_line(replace(proposal, why=why), self.ids.new("ap"), self.now())
             await self._write("gateway", by)
         await self._write("gateway", Redone(approval_id=held.approval_id, by=by.approval_id))
         return by
-
-    def _waiting_already(self, proposal: Proposal) -> Held | None:
-        """One that waits, and would do exactly this to the target as it is."""
-        same = self.state().same_pending(proposal, self.now())
-        fits = same is not None and same.target_sha256 == proposal.target_sha256
-        return self.held(same) if same is not None and fits else None
 
     async def reject(self, approval_id: str) -> None:
         """Nothing is done, for good. Raises ConflictError when it is settled."""
@@ -225,7 +220,7 @@ class Approving:
             if not can_be_redone(found, now, changed=changed):
                 raise _no_reason(found, now)
             proposal = await executor.proposed_again(held)
-            same = self.state().same_pending(proposal, now)
+            same = self.state().same_pending(proposal, now, but=approval_id)
             fresh = held_line(proposal, self.ids.new("ap"), now)
             if same is None:
                 await self._write("gateway", fresh)
