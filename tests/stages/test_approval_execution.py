@@ -73,6 +73,34 @@ async def test_what_was_there_before_is_kept_until_many_came_after(tmp_path: Pat
     assert len(list(bench.marks.folder.iterdir())) == 2 * BACKUPS_KEPT
 
 
+async def test_what_was_held_first_and_done_last_is_kept(tmp_path: Path) -> None:
+    """The id tells when it was held; what was begun first goes first."""
+    bench = Bench(tmp_path)
+    for number in reversed(range(BACKUPS_KEPT)):
+        bench.marks.begin(bench.held(f"ap-2{number:03d}"), b"x")
+    (bench.marks.folder / "ap-0.json").write_text("torn")
+    await bench.executions.run(bench.held("ap-1"), NOW)
+    assert bench.executions.can_undo("ap-1")
+    assert not bench.executions.can_undo(f"ap-2{BACKUPS_KEPT - 1:03d}")
+    assert bench.executions.can_undo("ap-2000")
+    await bench.executions.undo(bench.held("ap-1", before="new"))
+    assert (bench.data / "a").read_text() == "old"
+
+
+async def test_a_mark_from_before_places_were_counted_is_the_first_to_go(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    for number in range(BACKUPS_KEPT):
+        bench.marks.begin(bench.held(f"ap-2{number:03d}"), b"x")
+    old = bench.marks.of("ap-2050")
+    assert old is not None
+    plain = msgspec.to_builtins(old)
+    del plain["place"]
+    (bench.marks.folder / "ap-2050.json").write_bytes(msgspec.json.encode(plain))
+    await bench.executions.run(bench.held("ap-3"), NOW)
+    assert not bench.executions.can_undo("ap-2050")
+    assert len(bench.marks.names()) == BACKUPS_KEPT
+
+
 async def test_a_disk_that_refuses_the_write_is_a_failure_and_changes_nothing(
     tmp_path: Path,
 ) -> None:

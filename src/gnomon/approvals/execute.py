@@ -5,6 +5,7 @@ mark after a crash knows that it may have been done, and looks at the target; wh
 knows that it was not begun.
 """
 
+import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -25,7 +26,7 @@ from gnomon.domain.records_change import Executed, Held, HeldKind, Refused
 from gnomon.statefile import read_state, write_atomic, write_state
 
 BACKUPS_KEPT = 100
-"""Of actions that were done; of more, the newest."""
+"""Of actions that were done; of more, those that were begun last."""
 
 
 class NotAsHeldError(Exception):
@@ -83,11 +84,15 @@ class Executor(Protocol):
 
 
 class Begun(msgspec.Struct, frozen=True, kw_only=True):
-    """The mark. `before_sha256` is of the bytes beside it; null where there was nothing."""
+    """The mark. `before_sha256` is of the bytes beside it; null where there was nothing.
+    `place` counts up in the order in which they were begun, which is not that of their ids: what
+    waited long may be done last. 0 on marks from before it was counted, which are the oldest.
+    """
 
     approval_id: str
     target: str
     before_sha256: Sha256 | None
+    place: int = 0
 
 
 @dataclass(frozen=True)
@@ -102,7 +107,12 @@ class Marks:
         sha256 = None if before is None else digest(before)
         if before is not None:
             write_atomic(self._bytes(held.approval_id), before, disk=self.disk)
-        mark = Begun(approval_id=held.approval_id, target=held.target, before_sha256=sha256)
+        mark = Begun(
+            approval_id=held.approval_id,
+            target=held.target,
+            before_sha256=sha256,
+            place=max(self._places().values(), default=0) + 1,
+        )
         write_state(self._mark(held.approval_id), mark, disk=self.disk)
 
     def of(self, approval_id: str) -> Begun | None:
@@ -127,13 +137,24 @@ class Marks:
         self.disk.unlink(self._bytes(approval_id))
 
     def names(self) -> list[str]:
-        """Of all that was begun and is still marked; ids sort by time."""
+        """Of all that was begun and is still marked."""
         return sorted(path.stem for path in self.folder.glob("*.json"))
 
-    def prune(self) -> None:
-        """Let the oldest go."""
-        for name in self.names()[:-BACKUPS_KEPT]:
+    def prune(self, but: str) -> None:
+        """Let those go that were begun first; never `but`, which was begun just now."""
+        places = self._places()
+        oldest = sorted((name for name in places if name != but), key=lambda name: places[name])
+        for name in oldest[: max(0, len(places) - BACKUPS_KEPT)]:
             self.forget(name)
+
+    def _places(self) -> dict[str, int]:
+        """When each was begun. A mark that cannot be read is left for whoever looks into it."""
+        found: dict[str, int] = {}
+        for name in self.names():
+            with contextlib.suppress(StateError):
+                mark = self.of(name)
+                found[name] = 0 if mark is None else mark.place
+        return found
 
     def _mark(self, approval_id: str) -> Path:
         return self.folder / f"{approval_id}.json"
@@ -205,7 +226,7 @@ class Executions:
             return Refused(approval_id=name, reason=reason, found_sha256=changed.found)
         except (GnomonError, OSError) as failed:
             result, error = await self._after_failure(executor, held, failed)
-        self.marks.prune()
+        self.marks.prune(but=name)
         kept = name if error is None and held.target_sha256 is not None else None
         return Executed(approval_id=name, result=result, error=error, backup=kept)
 
