@@ -433,6 +433,28 @@ def test_a_word_ends_when_it_is_taken_back(tmp_path: Path) -> None:
     at_the_desk(tmp_path, story)
 
 
+@pytest.mark.parametrize("which", [0, 1])
+def test_of_two_words_on_one_file_one_stands_and_forgetting_either_ends_it(
+    tmp_path: Path, which: int
+) -> None:
+    async def story(desk: Desk) -> None:
+        names = [await desk.held("first\n"), ""]
+        desk.notes.write_text("first\n")
+        names[1] = await desk.held("second\n")
+        for name in names:
+            await desk.ask("approve", name, always=True)
+        assert [each.id for each in await desk.views() if each.always] == [names[1]]
+        assert (await desk.wants(path=str(desk.notes), content="through\n")).error is None
+        await desk.ask("forget", names[which])
+        assert [each.id for each in await desk.views() if each.always] == []
+        await desk.held("later\n")
+        for name in names:
+            with pytest.raises(ConflictError, match="No `always` stands"):
+                await desk.ask("forget", name)
+
+    at_the_desk(tmp_path, story)
+
+
 def test_a_word_ends_when_what_it_let_through_is_undone(tmp_path: Path) -> None:
     async def story(desk: Desk) -> None:
         name = await desk.held()

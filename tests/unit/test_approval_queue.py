@@ -178,6 +178,45 @@ def test_a_word_stands_while_what_it_did_stands() -> None:
         assert state.words_below("/data") == ()
 
 
+SECOND = (
+    held_line(PROPOSAL, "ap-2", NOW),
+    msgspec.structs.replace(ALWAYS, approval_id="ap-2"),
+    msgspec.structs.replace(DONE, approval_id="ap-2"),
+)
+
+
+def standing(*bodies: Body) -> tuple[str | None, list[str]]:
+    """The id of the word that stands, and of all those that are shown as one."""
+    state = fold(HELD, ALWAYS, DONE, *SECOND, *bodies)
+    word = state.standing_word("file.write", "/data/a.md", "resident")
+    shown = [each.approval_id for each in state.all() if each.stands_for_later]
+    assert [each.approval_id for each in state.words_below("/data")] == shown
+    return None if word is None else word.approval_id, shown
+
+
+def test_a_later_word_takes_the_place_of_the_one_before() -> None:
+    assert standing() == ("ap-2", ["ap-2"])
+    assert standing(DONE) == ("ap-2", ["ap-2"]), "a line about the older one changes nothing"
+    other = msgspec.structs.replace(HELD, approval_id="ap-3", target="/data/b.md")
+    says = [msgspec.structs.replace(line, approval_id="ap-3") for line in (ALWAYS, DONE)]
+    assert standing(other, *says) == ("ap-2", ["ap-2", "ap-3"])
+
+
+@pytest.mark.parametrize("name", ["ap-1", "ap-2"])
+def test_whichever_word_is_forgotten_none_stands(name: str) -> None:
+    assert standing(Forgotten(approval_id=name, through="cli")) == (None, [])
+
+
+def test_none_stands_when_the_last_one_said_is_undone() -> None:
+    assert standing(Undone(approval_id="ap-2", through="cli")) == (None, [])
+
+
+def test_what_was_forgotten_before_a_word_does_not_end_it_again() -> None:
+    gone = Forgotten(approval_id="ap-1", through="cli")
+    state = fold(HELD, ALWAYS, DONE, gone, *SECOND, gone)
+    assert state.known("ap-2").stands_for_later
+
+
 def test_time_brings_one_reminder_and_one_end() -> None:
     reminded, expired = Reminded(approval_id="ap-1"), Expired(approval_id="ap-1")
     assert fold(HELD).due(Millis(NOW + REMIND_AFTER)) == ()

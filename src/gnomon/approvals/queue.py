@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 
+from gnomon.approvals.approval import Approval, followed
 from gnomon.domain.canonical import canonical
 from gnomon.domain.errors import ConflictError, UsageError
 from gnomon.domain.instants import DAY, Millis, iso, parse_iso
@@ -18,16 +19,12 @@ from gnomon.domain.records_change import (
     Decided,
     Executed,
     Expired,
-    Forgotten,
     Held,
     HeldKind,
     HeldOrigin,
-    Redone,
     Refused,
     Reminded,
-    Undone,
 )
-from gnomon.domain.views_change import ApprovalStatus
 
 LIFE = 7 * DAY
 """How long an action waits (page 7)."""
@@ -57,61 +54,6 @@ class Proposal:
     change_id: str | None = None
 
 
-@dataclass(frozen=True)
-class Approval:
-    """One held action and what became of it. Its payload stands on line `seq` alone."""
-
-    approval_id: str
-    seq: int
-    held_at: Millis
-    expires_at: Millis
-    action: HeldKind
-    target: str
-    role: str
-    session: str | None
-    payload_sha256: Sha256
-    target_sha256: Sha256 | None
-    reminded: bool = False
-    decided: Decided | None = None
-    decided_at: Millis | None = None
-    end: Executed | Refused | Expired | None = None
-    redone_as: str | None = None
-    undone: bool = False
-    forgotten: bool = False
-
-    def status(self, now: Millis) -> ApprovalStatus:
-        """One whose time is over is expired, whether or not that was written down yet."""
-        if self.redone_as is not None:
-            return "redone"
-        if self.undone:
-            return "undone"
-        if self.end is not None:
-            return _ended(self.end)
-        if self.decided is not None:
-            return "rejected" if self.decided.decision == "rejected" else "approved"
-        return "pending" if now < self.expires_at else "expired"
-
-    @property
-    def was_done(self) -> bool:
-        return isinstance(self.end, Executed) and self.end.error is None
-
-    @property
-    def stands_for_later(self) -> bool:
-        """Whether the operator's word on it holds for later ones of its action and target."""
-        said = self.decided is not None and self.decided.always
-        return said and self.was_done and not self.undone and not self.forgotten
-
-
-def _ended(end: Executed | Refused | Expired) -> ApprovalStatus:
-    match end:
-        case Executed():
-            return "executed" if end.error is None else "failed"
-        case Refused():
-            return "refused"
-        case Expired():
-            return "expired"
-
-
 class Approvals:
     """The fold: every held action by its id, in the order in which they were held."""
 
@@ -135,11 +77,23 @@ class Approvals:
         known = self._all.get(approval_id) if isinstance(approval_id, str) else None
         if known is None:
             return
-        now = self._all[known.approval_id] = _followed(known, line)
+        now = self._all[known.approval_id] = followed(known, line)
         if now.end is not None or now.status(now.held_at) not in ("pending", "approved"):
             self._open.pop(now.approval_id, None)
+        self._take_word(known, now)
+
+    def _take_word(self, known: Approval, now: Approval) -> None:
+        """One word stands for an action on a target: the last one said. It ends with whichever
+        of them is forgotten.
+        """
+        key = _key(now)
+        last = self._all.get(self._words.get(key, ""))
         if now.stands_for_later:
-            self._words[_key(now)] = now.approval_id
+            if last is not None and last.approval_id != now.approval_id:
+                self._all[last.approval_id] = replace(last, replaced=True)
+            self._words[key] = now.approval_id
+        elif known.bears_a_word and now.forgotten and last is not None:
+            self._all[last.approval_id] = replace(last, forgotten=True)
 
     def _hold(self, held: Held, line: Line) -> None:
         if held.approval_id in self._all:
@@ -262,37 +216,6 @@ def _is_to_be_reminded(each: Approval, now: Millis) -> bool:
 
 def _key(approval: Approval) -> tuple[HeldKind, str, str]:
     return approval.action, approval.target, approval.role
-
-
-def _followed(known: Approval, line: Line) -> Approval:
-    """The approval after a line about it."""
-    is_open = known.end is None and known.redone_as is None
-    match line.body:
-        case Reminded():
-            return replace(known, reminded=True)
-        case Decided() as said if is_open and known.decided is None:
-            return replace(known, decided=said, decided_at=line.at)
-        case Expired() as end if is_open and known.decided is None:
-            return replace(known, end=end)
-        case (Executed() | Refused()) as end if is_open and _is_approved(known):
-            return replace(known, end=end)
-        case Redone() as redone if _is_replaced(known, redone):
-            return replace(known, redone_as=redone.by)
-        case Undone() if known.was_done:
-            return replace(known, undone=True)
-        case Forgotten():
-            return replace(known, forgotten=True)
-        case _:
-            return known
-
-
-def _is_replaced(known: Approval, redone: Redone) -> bool:
-    """Nothing takes its own place: older ledgers have a line that says so, and it waits on."""
-    return known.redone_as is None and not known.was_done and redone.by != known.approval_id
-
-
-def _is_approved(known: Approval) -> bool:
-    return known.decided is not None and known.decided.decision == "approved"
 
 
 # --- the words of what is settled --------------------------------------------------------------

@@ -1,9 +1,9 @@
 """A held action as it is shown to people and programs. Pure."""
 
+from gnomon.approvals.approval import Approval
 from gnomon.approvals.diff import counted
 from gnomon.approvals.queue import (
     ALWAYS_FOR,
-    Approval,
     can_be_edited,
     can_be_redone,
     decider,

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field, replace
 
 import msgspec
 
+from gnomon.approvals.approval import Approval
 from gnomon.approvals.execute import Executions
 from gnomon.approvals.queue import (
     BY_ALWAYS,
     MOST_PENDING,
-    Approval,
     Approvals,
     Proposal,
     can_be_redone,
@@ -254,11 +254,14 @@ class Approving:
         self.stores.journal(f"You undid {approval_id}: {done}")
 
     async def forget(self, approval_id: str) -> None:
-        """End the word `always` that was said on it. Raises ConflictError where none stands."""
+        """End the word `always` that was said on it, also where a later one took its place: that
+        ends too. Raises ConflictError where none stands.
+        """
         door = self._operator()
         async with self._one:
             word = self.state().known(approval_id)
-            if not word.stands_for_later:
+            stands = self.state().standing_word(word.action, word.target, word.role)
+            if stands is None or not word.bears_a_word:
                 raise ConflictError("No `always` stands on it.", approval_id=approval_id)
             await self._forgotten(word, door.way)
         self.stores.journal(f"You ended your word on {approval_id}.")
