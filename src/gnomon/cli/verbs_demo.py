@@ -11,7 +11,7 @@ from gnomon.cli.connection import answers
 from gnomon.cli.line import Line
 from gnomon.cli.options import AgentOption, HomeOption, Invocation, JsonOption, invocation
 from gnomon.cli.progress import Progress
-from gnomon.domain.errors import UsageError
+from gnomon.domain.errors import HomeError, UsageError
 from gnomon.home import Home
 from gnomon.lock import holder
 
@@ -42,7 +42,7 @@ def demo(
 
     asked = invocation(ctx, home, agent, as_json)
     shown = Home(beside(asked.home.root))
-    if not shown.format_file.exists():
+    if not _was_lived(asked.home, shown):
         _live(asked, shown)
     held = holder(shown.lock)
     if held is not None and answers(held.url):
@@ -58,8 +58,41 @@ def beside(home: Path) -> Path:
     return Home(home).demo.root
 
 
+def _was_lived(home: Home, shown: Home) -> bool:
+    """Whether the month stands in its place; its place is made. Raises HomeError when it cannot
+    be, or is taken by something else.
+    """
+    from gnomon.daemon.store.create import (
+        check_folder,
+        check_writable,
+        ensure_root,
+        is_simulated,
+    )
+
+    check_folder(home)
+    try:
+        ensure_root(shown)
+        check_writable([shown.root])
+    except HomeError as error:
+        raise HomeError(
+            f"The demo's folder cannot be used. {error.message}",
+            next_step=f"The demo lives beside your home, in {shown.root}. Make that place free and "
+            "yours, or name another home with --home or GNOMON_HOME.",
+            file=str(shown.root),
+        ) from error
+    if is_simulated(shown):
+        return True
+    if any(shown.root.iterdir()):
+        raise HomeError(
+            f"{shown.root} holds something else, and the demo would live there.",
+            next_step="Move it away, or name another home with --home or GNOMON_HOME.",
+            file=str(shown.root),
+        )
+    return False
+
+
 def _live(asked: Invocation, shown: Home) -> None:
-    """Live the month. Raises UsageError when its place is taken by something else."""
+    """Live the month. Raises HomeError when it cannot be kept, UsageError when it went wrong."""
     from gnomon.simulate.world import Plan, simulate
 
     title = f"Living {DAYS} days in {shown.root}"
@@ -73,7 +106,14 @@ def _live(asked: Invocation, shown: Home) -> None:
             if asked.as_json:  # for the dashboard, which may have started this
                 asked.output.note(said)
 
-        lived = simulate(Plan(days=DAYS, seed=SEED, keep=shown.root, told=told))
+        try:
+            lived = simulate(Plan(days=DAYS, seed=SEED, keep=shown.root, told=told))
+        except OSError as error:
+            raise HomeError(
+                f"The month cannot be kept in {shown.root}: {error.strerror or error}.",
+                next_step="Make room, remove what is there of it, and try again.",
+                file=str(shown.root),
+            ) from error
     if lived.violations:
         raise UsageError(
             "The simulated month broke a rule: " + lived.violations[0],

@@ -119,17 +119,18 @@ def _foreground(options: argparse.Namespace) -> int:
 
 def _detach(options: argparse.Namespace) -> int:
     """Start the gateway in a session of its own, and wait until it is ready or has failed."""
-    from gnomon.daemon.store.create import ensure_root
+    from gnomon.daemon.store.create import ensure_root, open_log
 
     home = Home(options.home)
     try:
         ensure_root(home)
+        log = open_log(home)
     except GnomonError as error:
         return _say_error(error, as_json=options.json)
     command = [sys.executable, "-m", "gnomon.daemon.main", "--foreground", "--json"]
     command += ["--home", str(options.home), "--agent", options.agent]
     command += ["--port", str(options.port)] if options.port is not None else []
-    with home.log.open("ab") as log:
+    with log:
         child = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,

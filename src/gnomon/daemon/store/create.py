@@ -5,6 +5,7 @@ import secrets
 from collections.abc import Callable, Sequence
 from importlib.resources import files
 from pathlib import Path
+from typing import IO
 
 import msgspec
 
@@ -76,12 +77,35 @@ def ensure_root(home: Home) -> None:
         make_folder(home.root)
     except OSError as error:
         raise _cannot_be_made(home, error) from error
-    if not home.root.is_dir():
+    check_folder(home)
+
+
+def check_folder(home: Home) -> None:
+    """Raises HomeError where something else stands at the home's place."""
+    try:
+        other = home.root.exists() and not home.root.is_dir()
+    except OSError as error:
+        raise _cannot_be_made(home, error) from error
+    if other:
         raise HomeError(
             f"{home.root} is not a folder.",
             next_step="Name one with --home or GNOMON_HOME.",
             file=str(home.root),
         )
+
+
+def open_log(home: Home) -> IO[bytes]:
+    """What the gateway says on its error stream. Raises HomeError."""
+    check_writable([home.root])
+    try:
+        return home.log.open("ab")
+    except OSError as error:
+        raise HomeError(
+            f"The log {home.log} cannot be written: {error.strerror}.",
+            next_step="Give it back (chown, chmod u+rw), or name another home with --home or "
+            "GNOMON_HOME.",
+            file=str(home.log),
+        ) from error
 
 
 def _write_if_missing(path: Path, data: bytes) -> None:
