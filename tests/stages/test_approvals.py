@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from gnomon.approvals.approval import Approval
 from gnomon.approvals.file_writes import FileWrites
 from gnomon.approvals.queue import MOST_PENDING, Proposal
 from gnomon.daemon.change.approving import Approving
@@ -798,6 +799,28 @@ def test_the_list_shows_what_waits_first_and_one_conversation_alone(tmp_path: Pa
         assert [each.id for each in await desk.views()] == [second, third, first]
         assert [each.id for each in await desk.views(session="s-1")] == [first]
         assert [each.id for each in await desk.views(limit=1)] == [second]
+
+    at_the_desk(tmp_path, story)
+
+
+def test_the_list_and_a_reminder_read_no_payload(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each may be large, and a list is asked for wherever something only counts."""
+
+    async def story(desk: Desk) -> None:
+        names = [await desk.held("1\n"), await desk.held("2\n")]
+        rows = await desk.views()
+
+        def read(_: Approving, approval: Approval) -> Held:
+            raise AssertionError(f"the line of {approval.approval_id} was read")
+
+        monkeypatch.setattr(Approving, "held", read)
+        assert await desk.views() == rows
+        assert sorted(each.id for each in rows) == sorted(names)
+        await asyncio.sleep(3 * DAY + 1)
+        await desk.gateway.core.approving.beat()
+        assert "reminded" in desk.kinds()
 
     at_the_desk(tmp_path, story)
 

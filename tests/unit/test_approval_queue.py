@@ -8,6 +8,7 @@ from typing import get_args
 import msgspec
 import pytest
 
+from gnomon.approvals.approval import summary
 from gnomon.approvals.queue import (
     LIFE,
     REMIND_AFTER,
@@ -22,7 +23,7 @@ from gnomon.approvals.queue import (
     told,
 )
 from gnomon.approvals.ruling import Found, ruling, ruling_after_crash, what_changed
-from gnomon.approvals.shown import approval_shown, summary
+from gnomon.approvals.shown import approval_shown, approval_view
 from gnomon.domain.body import Body
 from gnomon.domain.errors import ConflictError, UsageError
 from gnomon.domain.instants import Millis
@@ -241,6 +242,19 @@ def test_the_same_action_with_the_same_content_waits_once() -> None:
     assert state.same_pending(PROPOSAL, Millis(NOW + LIFE)) is None
     assert state.same_pending(replace(PROPOSAL, target_sha256=OTHER), NOW) is None
     assert state.same_pending(PROPOSAL, NOW, but="ap-1") is None
+
+
+def test_a_row_shows_what_its_line_says_and_needs_no_line() -> None:
+    origin = HeldOrigin(role="resident", session="s-1", untrusted=("a page",))
+    held = held_line(replace(PROPOSAL, origin=origin, change_id="ch-1"), "ap-1", NOW)
+    row = approval_view(fold(held).known("ap-1"), NOW)
+    same = {
+        name: getattr(held, name)
+        for name in ("change_id", "action", "target", "payload_sha256", "target_sha256",
+                     "expires_at", "why")
+    }  # fmt: skip
+    assert {name: getattr(row, name) for name in same} == same
+    assert (row.session, row.untrusted, row.summary) == ("s-1", ("a page",), summary(held))
 
 
 def test_what_waits_is_listed_first_by_its_end() -> None:

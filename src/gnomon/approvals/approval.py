@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass, replace
 
-from gnomon.domain.instants import Millis
+from gnomon.approvals.diff import counted
+from gnomon.domain.instants import Millis, parse_iso
 from gnomon.domain.ledgers import Line
 from gnomon.domain.records import Sha256
 from gnomon.domain.records_change import (
@@ -10,6 +11,7 @@ from gnomon.domain.records_change import (
     Executed,
     Expired,
     Forgotten,
+    Held,
     HeldKind,
     Redone,
     Refused,
@@ -21,7 +23,9 @@ from gnomon.domain.views_change import ApprovalStatus
 
 @dataclass(frozen=True)
 class Approval:
-    """One held action and what became of it. Its payload stands on line `seq` alone."""
+    """One held action and what became of it: all that a row of a list shows, so that nobody
+    reads a line for one. Its payload and its diff, which may be large, stand on line `seq` alone.
+    """
 
     approval_id: str
     seq: int
@@ -33,6 +37,10 @@ class Approval:
     session: str | None
     payload_sha256: Sha256
     target_sha256: Sha256 | None
+    change_id: str | None
+    why: str
+    summary: str
+    untrusted: tuple[str, ...]
     reminded: bool = False
     decided: Decided | None = None
     decided_at: Millis | None = None
@@ -79,6 +87,37 @@ def _ended(end: Executed | Refused | Expired) -> ApprovalStatus:
             return "refused"
         case Expired():
             return "expired"
+
+
+def begun(held: Held, line: Line) -> Approval:
+    """As it is once the line that parks it stands. O(its diff)."""
+    return Approval(
+        approval_id=held.approval_id,
+        seq=line.seq,
+        held_at=line.at,
+        expires_at=parse_iso(held.expires_at),
+        action=held.action,
+        target=held.target,
+        role=held.origin.role,
+        session=held.origin.session,
+        payload_sha256=held.payload_sha256,
+        target_sha256=held.target_sha256,
+        change_id=held.change_id,
+        why=held.why,
+        summary=summary(held),
+        untrusted=held.origin.untrusted,
+    )
+
+
+def summary(held: Held) -> str:
+    """What it wants, in one line: `write /data/notes.md (+3 -1 lines)`."""
+    put_in, taken_out = counted(held.diff)
+    if held.action != "file.write":
+        return f"{held.action} {held.target}"
+    if held.target_sha256 is None:
+        lines = "1 line" if put_in == 1 else f"{put_in} lines"
+        return f"write {held.target} (a new file, {lines})"
+    return f"write {held.target} (+{put_in} -{taken_out} lines)"
 
 
 def followed(known: Approval, line: Line) -> Approval:

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 
-from gnomon.approvals.approval import Approval, followed
+from gnomon.approvals.approval import Approval, begun, followed
 from gnomon.domain.canonical import canonical
 from gnomon.domain.errors import ConflictError, UsageError
-from gnomon.domain.instants import DAY, Millis, iso, parse_iso
+from gnomon.domain.instants import DAY, Millis, iso
 from gnomon.domain.json_value import Fields
 from gnomon.domain.ledgers import Line
 from gnomon.domain.records import Sha256
@@ -98,18 +98,7 @@ class Approvals:
     def _hold(self, held: Held, line: Line) -> None:
         if held.approval_id in self._all:
             return
-        self._all[held.approval_id] = Approval(
-            approval_id=held.approval_id,
-            seq=line.seq,
-            held_at=line.at,
-            expires_at=parse_iso(held.expires_at),
-            action=held.action,
-            target=held.target,
-            role=held.origin.role,
-            session=held.origin.session,
-            payload_sha256=held.payload_sha256,
-            target_sha256=held.target_sha256,
-        )
+        self._all[held.approval_id] = begun(held, line)
         self._open[held.approval_id] = None
 
     # --- asking ------------------------------------------------------------------------------

@@ -1,7 +1,6 @@
 """A held action as it is shown to people and programs. Pure."""
 
 from gnomon.approvals.approval import Approval
-from gnomon.approvals.diff import counted
 from gnomon.approvals.queue import (
     ALWAYS_FOR,
     can_be_edited,
@@ -14,33 +13,22 @@ from gnomon.domain.records_change import Expired, Held
 from gnomon.domain.views_change import ApprovalShown, ApprovalView
 
 
-def summary(held: Held) -> str:
-    """What it wants, in one line: `write /data/notes.md (+3 -1 lines)`."""
-    put_in, taken_out = counted(held.diff)
-    if held.action != "file.write":
-        return f"{held.action} {held.target}"
-    if held.target_sha256 is None:
-        lines = "1 line" if put_in == 1 else f"{put_in} lines"
-        return f"write {held.target} (a new file, {lines})"
-    return f"write {held.target} (+{put_in} -{taken_out} lines)"
-
-
-def approval_view(found: Approval, held: Held, now: Millis) -> ApprovalView:
-    """One row of the list."""
+def approval_view(found: Approval, now: Millis) -> ApprovalView:
+    """One row of the list, from what the fold keeps: nobody reads a payload for it."""
     return ApprovalView(
         id=found.approval_id,
-        change_id=held.change_id,
-        action=held.action,
-        target=held.target,
-        payload_sha256=held.payload_sha256,
-        target_sha256=held.target_sha256,
+        change_id=found.change_id,
+        action=found.action,
+        target=found.target,
+        payload_sha256=found.payload_sha256,
+        target_sha256=found.target_sha256,
         created_at=iso(found.held_at),
-        expires_at=held.expires_at,
+        expires_at=iso(found.expires_at),
         status=found.status(now),
-        why=held.why,
-        summary=summary(held),
-        session=held.origin.session,
-        untrusted=held.origin.untrusted,
+        why=found.why,
+        summary=found.summary,
+        session=found.session,
+        untrusted=found.untrusted,
         always=found.stands_for_later,
     )
 
@@ -60,7 +48,7 @@ def approval_shown(
     pending = found.status(now) == "pending"
     open_change = changed if can_be_redone(found, now, changed=changed is not None) else None
     return ApprovalShown(
-        approval=approval_view(found, held, now),
+        approval=approval_view(found, now),
         payload=held.payload,
         text=text,
         diff=held.diff,

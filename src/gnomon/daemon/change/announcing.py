@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import msgspec
 
-from gnomon.approvals.shown import summary
+from gnomon.approvals.approval import Approval, summary
 from gnomon.daemon.inbox.engagement import EngagementBook
 from gnomon.daemon.inbox.surfaces import Asked, Payload, Surfaces
 from gnomon.daemon.store.memo import Memo
 from gnomon.domain.errors import GnomonError, StateError
-from gnomon.domain.instants import parse_iso
+from gnomon.domain.instants import iso
 from gnomon.domain.records_change import Held
 
 FILE = "approval-surfaces.json"
@@ -51,14 +51,14 @@ class Announcing:
         if surface is not None:
             self._remember(held.approval_id, surface)
 
-    async def remind(self, waiting: Sequence[Held]) -> None:
+    async def remind(self, waiting: Sequence[Approval]) -> None:
         """Half of their time is over."""
         count = len(waiting)
-        first = min(waiting, key=lambda held: parse_iso(held.expires_at))
+        first = min(waiting, key=lambda each: each.expires_at)
         title = "1 action waits for you" if count == 1 else f"{count} actions wait for you"
-        rows = "\n".join(f"- {summary(held)} ({held.approval_id})" for held in waiting)
-        body = f"{rows}\n\nThe first expires at {first.expires_at}. `gnomon approvals list`"
-        names = sorted(held.approval_id for held in waiting)
+        rows = "\n".join(f"- {each.summary} ({each.approval_id})" for each in waiting)
+        body = f"{rows}\n\nThe first expires at {iso(first.expires_at)}. `gnomon approvals list`"
+        names = sorted(each.approval_id for each in waiting)
         await self._emit(title, body, "approval-reminder", list(names))
 
     async def settled(self, approval_id: str) -> None:

@@ -30,7 +30,7 @@ def _to_look(approving: Approving) -> tuple[Operation, ...]:
             and (not asked.pending or each.status(now) == "pending")
         ]
         shown = in_order(wanted, now, asked.limit)
-        return [approval_view(each, approving.held(each), now) for each in shown]
+        return [approval_view(each, now) for each in shown]
 
     async def show(asked: args.OfApproval, _: Progress) -> ApprovalShown:
         return await _shown(approving, asked.id)

@@ -288,8 +288,7 @@ class Approving:
             self.stores.journal(f"{name} waited for its whole time; nothing was done.")
         reminded = [line.approval_id for line in lines if isinstance(line, Reminded)]
         if reminded:
-            oldest = [self.state().known(name) for name in reminded]
-            await self.announcing.remind([self.held(each) for each in oldest])
+            await self.announcing.remind([self.state().known(name) for name in reminded])
 
     async def recover(self) -> None:
         """At a start after a crash. What fails now is tried again at a beat."""
