@@ -1,10 +1,12 @@
 """From a request's words to arguments: strict, and clear about what is wrong."""
 
+import re
 from typing import Any
 
 import msgspec
 import pytest
 
+from gnomon.daemon.arguments import ChatTurn, JobRun, OfApproval, OfChange, OfSurface
 from gnomon.domain.errors import UsageError
 from gnomon.gateway.operation import Nothing, Operation
 from gnomon.gateway.request import arguments_of_body, arguments_of_fields, arguments_of_query
@@ -76,3 +78,27 @@ def test_a_page_asks_by_the_same_rules():
     assert arguments_of_fields(OPERATION, {"lines": 3}) == Wanted(lines=3)
     with pytest.raises(UsageError):
         arguments_of_fields(OPERATION, {"lines": "3"})
+
+
+@pytest.mark.parametrize("word", ["a b", "../x", "", "CH-1", "x" * 200])
+def test_a_word_that_cannot_be_an_id_is_answered_as_an_unknown_id_is(word: str) -> None:
+    shown = f"{word[:80]!r}"
+    cases = [
+        (OfChange, "change_id", f"There is no change {shown}. See `gnomon changes list`."),
+        (OfApproval, "id", f"There is no held action {shown}. `gnomon approvals list` shows "),
+        (OfSurface, "surface_id", f"There is no item {shown} in the inbox."),
+        (ChatTurn, "session", f"There is no session {shown}. `gnomon chat` starts a new one."),
+        (JobRun, "name", f"There is no job {shown}. `gnomon jobs list` shows "),
+    ]
+    for arguments, name, said in cases:
+        operation = Operation("a.b", "", arguments, None, _run)
+        given = {"text": "x", name: word} if arguments is ChatTurn else {name: word}
+        for read in (
+            lambda o=operation, g=given: arguments_of_fields(o, g),
+            lambda o=operation, g=given: arguments_of_query(o, g.items()),
+        ):
+            with pytest.raises(UsageError, match=re.escape(said)) as refused:
+                read()
+            assert refused.value.facts["reason"] == "unknown"
+    with pytest.raises(UsageError, match="change_id: expected str, got int"):
+        arguments_of_body(Operation("a.b", "", OfChange, None, _run), b'{"change_id": 5}')

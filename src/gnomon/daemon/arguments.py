@@ -1,6 +1,6 @@
 """The arguments of each operation. Bounds are part of the type; a wrong one is refused."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 
@@ -11,8 +11,31 @@ from gnomon.domain.records import SurfaceKind
 Text = Annotated[str, msgspec.Meta(min_length=1, max_length=100_000)]
 PathText = Annotated[str, msgspec.Meta(min_length=1, max_length=4_096)]
 LedgerId = Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9][a-z0-9_-]{0,127}$")]
-SurfaceId = Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$")]
-SessionId = Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$")]
+ID = r"^[a-z0-9][a-z0-9-]{0,63}$"
+
+
+def no_such(sentence: str, next_step: str) -> dict[str, Any]:
+    """What is said of a word that cannot be an id, as of an id that is unknown: `{}` is the word.
+    The door that reads the arguments says it (`gnomon.gateway.request`).
+    """
+    return {"no_such": (sentence, next_step)}
+
+
+SurfaceId = Annotated[
+    str,
+    msgspec.Meta(
+        pattern=ID,
+        extra=no_such(
+            "There is no item {} in the inbox.", "`gnomon inbox list` shows those that are there."
+        ),
+    ),
+]
+SessionId = Annotated[
+    str,
+    msgspec.Meta(
+        pattern=ID, extra=no_such("There is no session {}.", "`gnomon chat` starts a new one.")
+    ),
+]
 
 
 class Arguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -139,7 +162,10 @@ class FitnessRun(Arguments, frozen=True):
     now: Moment | None = None
 
 
-ChangeId = Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$")]
+ChangeId = Annotated[
+    str,
+    msgspec.Meta(pattern=ID, extra=no_such("There is no change {}.", "See `gnomon changes list`.")),
+]
 
 
 class ChangesList(Arguments, frozen=True):
@@ -156,7 +182,13 @@ class OfChange(Arguments, frozen=True):
 class JobRun(Arguments, frozen=True):
     """A job by its name; `now` as in `FitnessShow`."""
 
-    name: Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z-]{0,39}$")]
+    name: Annotated[
+        str,
+        msgspec.Meta(
+            pattern=r"^[a-z][a-z-]{0,39}$",
+            extra=no_such("There is no job {}.", "`gnomon jobs list` shows those that there are."),
+        ),
+    ]
     now: Moment | None = None
 
 
@@ -179,7 +211,15 @@ class ScaffoldDiff(Arguments, frozen=True):
     after: VersionName = "current"
 
 
-ApprovalId = Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$")]
+ApprovalId = Annotated[
+    str,
+    msgspec.Meta(
+        pattern=ID,
+        extra=no_such(
+            "There is no held action {}.", "`gnomon approvals list` shows those that there are."
+        ),
+    ),
+]
 
 
 class ApprovalsList(Arguments, frozen=True):

@@ -5,13 +5,16 @@ booleans are read from it, and a name that comes twice is a list. Names that the
 does not know are refused in both.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, get_origin, get_type_hints
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, get_args, get_origin, get_type_hints
 
 import msgspec
 
 from gnomon.domain.errors import UsageError
 from gnomon.gateway.operation import Operation
+
+MOST_OF_A_WORD = 80
+"""Characters that are repeated of what was given."""
 
 
 def arguments_of_body(operation: Operation, body: bytes) -> msgspec.Struct:
@@ -65,7 +68,30 @@ def _convert(operation: Operation, given: Mapping[str, Any], *, strict: bool) ->
     try:
         return msgspec.convert(given, operation.arguments, strict=strict)
     except msgspec.ValidationError as error:
-        raise UsageError(f"{operation.name}: {_plainly(error)}.") from error
+        raise _refusal(operation, given, error) from error
+
+
+def _refusal(
+    operation: Operation, given: Mapping[str, Any], error: msgspec.ValidationError
+) -> UsageError:
+    """A word that cannot be an id names nothing, as an unknown one does: which pattern it misses
+    helps nobody. The type of the argument says so (`no_such`).
+    """
+    name = str(error).partition("$.")[2].rstrip("`")
+    word = given.get(name)
+    if isinstance(word, str):
+        for sentence, next_step in _no_such(operation.arguments, name):
+            said = sentence.format(repr(word[:MOST_OF_A_WORD]))
+            return UsageError(said, next_step=next_step, reason="unknown")
+    return UsageError(f"{operation.name}: {_plainly(error)}.")
+
+
+def _no_such(arguments: type[msgspec.Struct], name: str) -> Iterator[tuple[str, str]]:
+    hint = get_type_hints(arguments, include_extras=True)[name]
+    for kind in (hint, *get_args(hint)):  # `X | None` holds the annotated one
+        for meta in getattr(kind, "__metadata__", ()):
+            if isinstance(meta, msgspec.Meta) and "no_such" in (meta.extra or {}):
+                yield (meta.extra or {})["no_such"]
 
 
 def _plainly(error: msgspec.ValidationError) -> str:
