@@ -5,6 +5,7 @@ import pytest
 
 from gnomon.domain.instants import DAY, HOUR, Millis, iso
 from gnomon.domain.records_change import Delta, Prediction
+from gnomon.domain.verdict_reasons import plain_reason
 from gnomon.domain.views_change import ChangeStepView, ChangeView, VersionView
 from gnomon.gateway.dashboard import change_words as words
 from gnomon.gateway.dashboard.labels import read_labels
@@ -106,9 +107,9 @@ def test_a_step_leads_to_its_line_and_the_judges_are_verdicts():
 
 
 def test_a_reason_is_told_without_its_code():
-    assert words.plain_reason("new-number: The edit brings one.") == "The edit brings one."
-    assert words.plain_reason("the file was edited: it stays") == "the file was edited: it stays"
-    assert words.plain_reason(None) == ""
+    assert plain_reason("new-number: The edit brings one.") == "The edit brings one."
+    assert plain_reason("the file was edited: it stays") == "the file was edited: it stays"
+    assert plain_reason(None) == ""
 
 
 def test_every_step_that_may_be_told_has_its_word():

@@ -4,6 +4,7 @@ from gnomon.change.diff import summary
 from gnomon.change.life import IN_FORCE, ChangeLife, ChangesState
 from gnomon.domain.instants import Millis, iso
 from gnomon.domain.records_change import Delta
+from gnomon.domain.verdict_reasons import Margins, told
 from gnomon.domain.views_change import ChangeShown, ChangeStepView, ChangeView
 
 NOTHING = Delta()
@@ -29,10 +30,14 @@ def change_view(life: ChangeLife) -> ChangeView:
     )
 
 
-def change_shown(life: ChangeLife, state: ChangesState) -> ChangeShown:
-    """All that is known of one. Its steps are in the order of time."""
+def change_shown(
+    life: ChangeLife, state: ChangesState, margins: Margins | None = None
+) -> ChangeShown:
+    """All that is known of one. Its steps are in the order of time. `margins` are those that it
+    was judged by, null where they are not known any more.
+    """
     change, judgment = life.change, life.judgment
-    steps = sorted(life.told, key=lambda told: told.at)
+    steps = sorted(life.told, key=lambda step: step.at)
     return ChangeShown(
         change=change_view(life),
         model=change.author.model,
@@ -51,15 +56,18 @@ def change_shown(life: ChangeLife, state: ChangesState) -> ChangeShown:
         waits_for=waits_for(life, state),
         steps=tuple(
             ChangeStepView(
-                at=iso(told.at),
-                status=told.status,
-                reason=told.reason,
-                ledger=told.ledger,
-                seq=told.seq,
+                at=iso(step.at),
+                status=step.status,
+                reason=step.reason,
+                ledger=step.ledger,
+                seq=step.seq,
             )
-            for told in steps
+            for step in steps
         ),
         can_revert=life.status == "kept" or life.status in IN_FORCE,
+        told=()
+        if judgment is None
+        else told(judgment.reasons, judgment.basis, judgment.delta, margins),
     )
 
 

@@ -65,6 +65,7 @@ def change_lines(shown: ChangeShown) -> list[Line]:
         lines.append(Line(f"Predicted: {said}; {held[shown.prediction_held]}."))
     lines.extend(_means("Engagement", shown.engagement))
     lines.extend(_means("Going in circles", shown.stall))
+    lines.extend(Line(each) for each in shown.told)
     lines.append(Line(""))
     lines.extend(diff_lines(shown.diff))
     lines.append(Line(""))

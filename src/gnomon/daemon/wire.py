@@ -65,6 +65,7 @@ from gnomon.daemon.wire_refiner import wire_refiner
 from gnomon.gateway.operation import Nothing
 from gnomon.gateway.stream import Stream
 from gnomon.home import Home
+from gnomon.referee.rules import margins
 from gnomon.scaffold.defaults import packaged_defaults
 from gnomon.scaffold.versions import Scaffold
 from gnomon.trust.roles import check_op
@@ -290,6 +291,7 @@ def _wire_change(core: Core) -> None:
         look_at_scaffold=core.world.look_at_scaffold,
         config_sha256=core.fitness.sha256,
         changed=lambda: core.stream.publish("changes", {}),
+        margins=margins(core.fitness.config),
     )
     core.carry_on = CarryOn(core.stores, core.changes)
     core.judge = JudgeDesk(

@@ -70,6 +70,8 @@ class ChangeShown(View, frozen=True):
     waits_for: str | None
     steps: tuple[ChangeStepView, ...]
     can_revert: bool
+    told: tuple[str, ...] = ()
+    """`reasons` in sentences, with the figures that decided."""
 
 
 class ChangeDiff(View, frozen=True):

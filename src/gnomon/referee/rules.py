@@ -11,6 +11,7 @@ from statistics import fmean
 from typing import Literal
 
 from gnomon.domain.records_change import Basis, Delta, Means
+from gnomon.domain.verdict_reasons import Margins
 from gnomon.referee.config import FitnessConfig
 
 DEV_WINDOWS = 2
@@ -57,6 +58,11 @@ def windows_needed(config: FitnessConfig) -> int:
     return DEV_WINDOWS if config.dev_mode else config.k_windows
 
 
+def margins(config: FitnessConfig) -> Margins:
+    """What must be exceeded to be better, or to be worse."""
+    return Margins(0.0 if config.dev_mode else config.delta, config.epsilon)
+
+
 Rule = Callable[[Evidence, FitnessConfig], Verdict]
 
 
@@ -68,7 +74,7 @@ def seed_rule(evidence: Evidence, config: FitnessConfig) -> Verdict:
     more than epsilon. Engagement that cannot be computed by the deadline leaves it to stall
     alone. A tie is no improvement, also where delta is 0.
     """
-    k, delta = windows_needed(config), 0.0 if config.dev_mode else config.delta
+    k, delta = windows_needed(config), margins(config).delta
     stall = _means(evidence, lambda window: window.stall, k)
     engagement = _means(evidence, lambda window: window.engagement, k)
     stall_moved, engagement_moved = _delta(stall), _delta(engagement)

@@ -12,6 +12,7 @@ from gnomon.daemon import arguments as given
 from gnomon.domain.errors import UsageError
 from gnomon.domain.instants import DAY, HOUR, Millis, iso, parse_iso
 from gnomon.domain.records_change import Delta, Means, Prediction, VerdictOutcome
+from gnomon.domain.verdict_reasons import Margins, told
 from gnomon.domain.views import Done
 from gnomon.domain.views_change import (
     ChangeDiff,
@@ -146,6 +147,7 @@ def a_change_shown(change: ChangeView) -> ChangeShown:
     windows = tuple(iso(Millis(NOON - at * HOUR)) for at in range(10))
     known = judged and change.delta.engagement is not None
     better = change.outcome == "kept"
+    reason = "engagement-better" if better else "engagement-not-better"
     return ChangeShown(
         change=change,
         model="qwen3:8b",
@@ -161,10 +163,11 @@ def a_change_shown(change: ChangeView) -> ChangeShown:
         scaffold_version="000043-6f1d2c3b4a59",
         stall=_means(0.25, change.delta.stall, windows) if judged else None,
         engagement=_means(0.55, change.delta.engagement, windows) if known else None,
-        reasons=(("engagement-better" if better else "engagement-not-better",) if judged else ()),
+        reasons=(reason,) if judged else (),
         waits_for="enough hours with it in force" if change.status == "watched" else None,
         steps=tuple(steps),
         can_revert=change.status in ("watched", "kept"),
+        told=told((reason,), change.basis, change.delta, Margins(0.05, 0.1)) if judged else (),
     )
 
 

@@ -21,7 +21,8 @@ def change_rows(changes: Changes) -> tuple[Operation, ...]:
         return [change_view(life) for _, life in zip(range(asked.limit), found, strict=False)]
 
     async def show(asked: args.OfChange, _: Progress) -> ChangeShown:
-        return change_shown(changes.known(asked.change_id), changes.state())
+        life = changes.known(asked.change_id)
+        return change_shown(life, changes.state(), changes.margins_of(life))
 
     async def diff(asked: args.OfChange, _: Progress) -> ChangeDiff:
         change = changes.known(asked.change_id).change

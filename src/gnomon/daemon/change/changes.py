@@ -17,6 +17,7 @@ from gnomon.domain.instants import Millis
 from gnomon.domain.ledgers import Ack, LedgerName
 from gnomon.domain.records import Sha256
 from gnomon.domain.records_change import Change, ChangeStatus, ChangeStep, Judgment
+from gnomon.domain.verdict_reasons import Margins
 from gnomon.scaffold.hashing import content_sha256, same_files, text_sha256, version_name
 from gnomon.scaffold.versions import Scaffold, ScaffoldState
 
@@ -36,6 +37,8 @@ class Changes:
     look_at_scaffold: Callable[[Millis], ScaffoldState]
     config_sha256: Sha256
     changed: Callable[[], None]
+    margins: Margins | None = None
+    """Of the fitness-config in force."""
     judge: Callable[[], Awaitable[None]] | None = None
     """Runs the judge now: an edit that pre-empts a judgment is told to it at once."""
     _state: ChangesState = field(default_factory=ChangesState)
@@ -146,6 +149,11 @@ class Changes:
                 f"There is no change {change_id!r}.", next_step="See `gnomon changes list`."
             )
         return life
+
+    def margins_of(self, life: ChangeLife) -> Margins | None:
+        """What it was judged by; null where the fitness-config is another by now."""
+        judged = life.judgment
+        return self.margins if judged and judged.config_sha256 == self.config_sha256 else None
 
     # --- step by step ----------------------------------------------------------------------------
 

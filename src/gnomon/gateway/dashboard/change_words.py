@@ -25,7 +25,6 @@ from gnomon.gateway.dashboard.wording import Sentence, number
 MINUS = "\N{MINUS SIGN}"
 SUMMARY = re.compile(r"\+(?P<added>\d+) -(?P<removed>\d+): (?P<sign>[+-]) (?P<text>.*)")
 """As `gnomon.change.diff.summary` writes it."""
-CODE = re.compile(r"^[a-z]+(-[a-z]+)*: (?=[A-Z])")
 TEXTS: frozenset[HeldKind] = frozenset(
     {"skill.create", "skill.patch", "rule.add", "file.write", "memory.add"}
 )
@@ -120,11 +119,6 @@ def step(told: ChangeStepView) -> Sentence:
     """A step of its life in words; the judge's lines are told as verdicts."""
     judged = "judged-" if told.ledger == "judgment-ledger" else ""
     return Sentence(f"change-step.{judged}{told.status}")
-
-
-def plain_reason(reason: str | None) -> str:
-    """A reason without the code before it, which is for programs."""
-    return CODE.sub("", reason or "")
 
 
 def step_link(told: ChangeStepView) -> str:

@@ -8,6 +8,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from gnomon.domain.instants import Millis
+from gnomon.domain.verdict_reasons import plain_reason
 from gnomon.domain.views import Status
 from gnomon.domain.views_change import ApprovalView
 from gnomon.gateway.dashboard import change_words, chart, fitness_words, wording
@@ -25,7 +26,7 @@ OF_CHANGE: Mapping[str, Callable[..., Any]] = {
     "circles_moved": change_words.circles_moved,
     "expected": change_words.expected,
     "change_step": change_words.step,
-    "plain_reason": change_words.plain_reason,
+    "plain_reason": plain_reason,
     "step_link": change_words.step_link,
     "light_sentence": change_words.light_sentence,
     "why_light": change_words.why_light,
@@ -95,6 +96,7 @@ def environment(
     made.globals.update(words)
     made.filters.update(
         say=say,
+        exact=wording.exact,
         money=wording.money,
         number=wording.number,
         percent=fitness_words.percent,
@@ -133,7 +135,6 @@ def _named(labels: Labels) -> Mapping[str, Callable[..., str]]:
         "source_name": partial(word, "source"),
         "skip_reason": partial(word, "skip"),
         "doing": doing,
-        "judged": partial(word, "judged"),
         "based_on": based_on,
     }
 
