@@ -6,13 +6,22 @@ from pathlib import Path
 import pytest
 
 from gnomon.daemon.health.doctor import diagnose
+from gnomon.daemon.store.create import ensure_fitness_config
+from gnomon.domain.errors import ConfigError
 from gnomon.domain.views import Check
 from gnomon.home import Home
 
 LOCAL = {"GNOMON_MODEL": "qwen3:8b", "GNOMON_MODEL_URL": "http://localhost:11434/v1"}
 
 
-def checked(tmp_path: Path, environ: Mapping[str, str], *, answers: bool = False) -> Check:
+def checked(
+    tmp_path: Path,
+    environ: Mapping[str, str],
+    *,
+    answers: bool = False,
+    name: str = "model",
+    in_force: str | None = None,
+) -> Check:
     home = Home(tmp_path)
     found = diagnose(
         home,
@@ -23,8 +32,9 @@ def checked(tmp_path: Path, environ: Mapping[str, str], *, answers: bool = False
         weights=lambda: None,
         self_tests=lambda: "",
         listens=lambda _: answers,
+        fitness_in_force=in_force,
     )
-    return next(check for check in found.checks if check.name == "model")
+    return next(check for check in found.checks if check.name == name)
 
 
 def test_a_server_that_does_not_answer_is_a_warning_with_what_to_do(tmp_path: Path) -> None:
@@ -57,3 +67,33 @@ def test_a_choice_without_a_server_is_judged_by_itself(
     check = checked(tmp_path, {"GNOMON_MODEL": name})
     assert check.level == level
     assert words in check.detail
+
+
+def test_the_rules_of_the_measure_are_checked_also_before_a_start_needs_them(
+    tmp_path: Path,
+) -> None:
+    agent = Home(tmp_path).agent("main")
+    assert checked(tmp_path, {}, name="fitness-config").level == "ok"
+    agent.kernel.mkdir(parents=True)
+    agent.fitness_config.write_text('{"k_window": 4}')
+    check = checked(tmp_path, {}, name="fitness-config")
+    assert (check.level, check.ok) == ("error", False)
+    assert check.detail.startswith(f"{agent.fitness_config} cannot be used: there is no key")
+    with pytest.raises(ConfigError) as refused:
+        ensure_fitness_config(agent)
+    assert refused.value.message == check.detail
+    assert refused.value.facts["file"] == str(agent.fitness_config)
+
+
+def test_rules_that_were_edited_while_it_runs_are_said_to_wait_for_the_next_start(
+    tmp_path: Path,
+) -> None:
+    agent = Home(tmp_path).agent("main")
+    agent.kernel.mkdir(parents=True)
+    in_force = ensure_fitness_config(agent).sha256
+    now = checked(tmp_path, {}, name="fitness-config", in_force=in_force)
+    assert (now.level, now.detail) == ("ok", str(agent.fitness_config))
+    agent.fitness_config.write_text('{"k_windows": 4}')
+    check = checked(tmp_path, {}, name="fitness-config", in_force=in_force)
+    assert check.level == "warning"
+    assert "in force at the next start" in check.detail

@@ -94,7 +94,7 @@ def table(core: Core, acts: Acts) -> dict[str, Operation]:
             acts.login_link,
         ),
     )
-    looking = inspection(core.home, core.agent, core.platform)
+    looking = inspection(core.home, core.agent, core.platform, core.fitness.sha256)
     more = (
         *inbox_rows(core.inbox),
         *artifact_rows(core.artifacts),

@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Literal
 
 from gnomon.config import Config, load
+from gnomon.daemon.store.create import read_fitness_config
 from gnomon.domain.errors import GnomonError
+from gnomon.domain.records import Sha256
 from gnomon.domain.views import Check, Diagnosis, JailLevel
 from gnomon.home import AgentPaths, Home
 from gnomon.models.choice import Address, Choice, resolve
@@ -21,7 +23,7 @@ LOW_DISK_BYTES = 512 * 1024 * 1024
 Level = Literal["ok", "warning", "error"]
 
 
-def diagnose(
+def diagnose(  # noqa: PLR0913 - each is one thing that it looks at
     home: Home,
     agent: AgentPaths,
     environ: Mapping[str, str],
@@ -31,13 +33,17 @@ def diagnose(
     weights: Callable[[], Path | None],
     self_tests: Callable[[], str],
     listens: Callable[[Address], bool],
+    fitness_in_force: Sha256 | None = None,
 ) -> Diagnosis:
-    """Run every check."""
+    """Run every check. `fitness_in_force` is of the fitness-config that a running Gnomon read at
+    its start.
+    """
     checks = [
         _python(),
         _home(home),
         _private(home),
         _config(home, environ),
+        _fitness_config(agent, fitness_in_force),
         _disk(home),
         _ledgers(verify),
         _jail(jail_level),
@@ -84,6 +90,23 @@ def _config(home: Home, environ: Mapping[str, str]) -> Check:
     except GnomonError as error:
         return _check("config", "error", error.message, error.next_step)
     return _check("config", "ok", str(home.config))
+
+
+def _fitness_config(agent: AgentPaths, in_force: Sha256 | None) -> Check:
+    """It is read at start: what is edited meanwhile waits, and what cannot be used keeps the
+    next start from coming.
+    """
+    name, path = "fitness-config", agent.fitness_config
+    if not path.exists():
+        return _check(name, "ok", f"{path} is not there; the next start writes the locked values")
+    try:
+        found = read_fitness_config(agent)
+    except GnomonError as error:
+        return _check(name, "error", error.message, error.next_step)
+    if in_force not in {None, found.sha256}:
+        fix = "`gnomon down`, then `gnomon up`."
+        return _check(name, "warning", f"{path} was edited: in force at the next start", fix)
+    return _check(name, "ok", str(path))
 
 
 def _disk(home: Home) -> Check:

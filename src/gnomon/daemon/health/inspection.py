@@ -9,6 +9,7 @@ from gnomon.daemon.health.doctor import diagnose
 from gnomon.daemon.health.self_tests import recorded
 from gnomon.daemon.platform import Platform
 from gnomon.domain.errors import GnomonError
+from gnomon.domain.records import Sha256
 from gnomon.domain.views import Diagnosis, Journal, Verification
 from gnomon.gateway.operation import Nothing, Operation, Progress
 from gnomon.home import AgentPaths, Home
@@ -17,8 +18,10 @@ from gnomon.models import offers
 from gnomon.models.weights import find_weights
 
 
-def inspection(home: Home, agent: AgentPaths, platform: Platform) -> Iterable[Operation]:
-    """The rows of the table that need no open core."""
+def inspection(
+    home: Home, agent: AgentPaths, platform: Platform, fitness_in_force: Sha256 | None = None
+) -> Iterable[Operation]:
+    """The rows of the table that need no open core. An open one has a fitness-config in force."""
 
     async def verification(_: Nothing, __: Progress) -> Verification:
         return await asyncio.to_thread(verify, home)
@@ -34,6 +37,7 @@ def inspection(home: Home, agent: AgentPaths, platform: Platform) -> Iterable[Op
             weights=lambda: _weights(home),
             self_tests=lambda: recorded(agent.state),
             listens=lambda address: asyncio.run(offers.listens(address)),
+            fitness_in_force=fitness_in_force,
         )
 
     async def journal(asked: args.JournalTail, _: Progress) -> Journal:

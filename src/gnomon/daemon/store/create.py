@@ -153,17 +153,29 @@ def ensure_manifest(agent: AgentPaths) -> Manifest:
 
 def ensure_fitness_config(agent: AgentPaths) -> Loaded:
     """How it is judged, written with the locked values when it is missing. Only the operator
-    changes it. Raises ConfigError, naming the key.
+    changes it. Raises ConfigError, naming file and key.
     """
     if not agent.fitness_config.exists():
         write_atomic(agent.fitness_config, fitness_text().encode())
+    return read_fitness_config(agent)
+
+
+def read_fitness_config(agent: AgentPaths) -> Loaded:
+    """The file as it stands now. Raises ConfigError, naming file and key."""
+    path = agent.fitness_config
     try:
-        return parse(agent.fitness_config.read_text(encoding="utf-8"))
+        return parse(path.read_text(encoding="utf-8"))
+    except ConfigError as error:
+        raise ConfigError(
+            f"{path} cannot be used: {error.facts['reason']}.",
+            next_step=error.next_step,
+            **{**error.facts, "file": str(path)},
+        ) from error
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(
-            f"{agent.fitness_config} cannot be read: {error}.",
+            f"{path} cannot be read: {error}.",
             next_step="Mend it, or move it away to get the locked values again.",
-            file=str(agent.fitness_config),
+            file=str(path),
             line=0,
         ) from error
 
