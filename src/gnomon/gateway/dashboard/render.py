@@ -96,7 +96,6 @@ def environment(
     made.globals.update(words)
     made.filters.update(
         say=say,
-        exact=wording.exact,
         money=wording.money,
         number=wording.number,
         percent=fitness_words.percent,
