@@ -18,7 +18,7 @@ BUILT = (
     "source.", "js.stop-", "chat.try-", "trust.level-", "trust.means-", "trust.ok", "trust.warning",
     "trust.error", "outcome.", "inbox.kind-", "fitness.stall-", "fitness.reason-",
     "fitness.reflection_repeat_rate", "fitness.executive_cooldown_rate",
-    "fitness.concern_persistence_rate", "health.", "verdict.", "change-step.", "judged.",
+    "fitness.concern_persistence_rate", "health.", "verdict.", "change-step.",
     "approval-status.", "approval.wants-", "change.predicted-", "change.undo-means-", "change.by-",
     "learn.kept", "learn.undone", "learn.no-evidence", "learn.stopped",
 )  # fmt: skip

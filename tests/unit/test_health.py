@@ -16,6 +16,7 @@ from gnomon.change.health import (
     health,
     resized,
 )
+from gnomon.domain.chance import within_chance
 from gnomon.domain.instants import DAY, Millis
 from gnomon.domain.records_change import VerdictOutcome
 from gnomon.gateway.dashboard.change_words import light_sentence
@@ -38,6 +39,7 @@ def facts(*verdicts: Verdict, week: float | None = 0.55, **changed: object) -> H
         week=week,
         week_before=0.55,
         margin=0.05,
+        beyond_chance=True,
         now=NOW,
         day=20,
     )
@@ -104,6 +106,13 @@ def test_a_worse_week_is_red_beyond_the_margin():
     assert seen(KEPT, KEPT, KEPT, week=0.49) == WORSE
     assert seen(KEPT, KEPT, KEPT, week=0.5) == YELLOW
     assert seen(KEPT, KEPT, KEPT, week=0.54, margin=0.0) == WORSE, "dev_mode has no margin"
+
+
+def test_a_worse_week_that_chance_explains_is_no_clear_change():
+    assert seen(KEPT, KEPT, KEPT, week=0.3, beyond_chance=False) == YELLOW
+    assert within_chance((0.3, 0.6), (0.5, 0.8))
+    assert within_chance(None, (0.5, 0.8))
+    assert not within_chance((0.3, 0.4), (0.5, 0.8))
 
 
 def test_instructions_that_keep_shrinking_are_red_before_all_else():

@@ -85,7 +85,8 @@ def resized(before: int, diff: str) -> Resized:
 class HealthFacts:
     """`verdicts` and `resized` oldest first. `week` and `week_before` are pooled shares of 7
     days that were used, null below the least sample; `margin` is how far apart two weeks must
-    lie to differ. `day` counts from the first measured window.
+    lie to differ, `beyond_chance` whether their intervals lie apart. `day` counts from
+    the first measured window.
     """
 
     verdicts: Sequence[Verdict]
@@ -93,6 +94,7 @@ class HealthFacts:
     week: float | None
     week_before: float | None
     margin: float
+    beyond_chance: bool
     now: Millis
     day: int
 
@@ -116,7 +118,7 @@ def _light(facts: HealthFacts, reached: Sequence[Verdict]) -> tuple[Light, str]:
         return "grey", "too-early"
     if len(reached) >= ALL_UNDONE and all(each.undone for each in reached[-ALL_UNDONE:]):
         return "red", "all-undone"
-    if moved == "down":
+    if moved == "down" and facts.beyond_chance:
         return "red", "worse"
     if facts.day > SETTLED_DAY and _mostly_undone(_of_the_week(facts, reached)):
         return "yellow", "mostly-undone"

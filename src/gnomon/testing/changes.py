@@ -193,6 +193,7 @@ def a_health(*outcomes: VerdictOutcome, week: float = 0.64, shrinking: bool = Fa
         week=week,
         week_before=0.55,
         margin=0.05,
+        beyond_chance=True,
         now=NOON,
         day=20,
     )
@@ -249,6 +250,7 @@ class PretendedChanges:
             week=0.64,
             week_before=0.55,
             margin=0.05,
+            beyond_chance=True,
             now=NOON,
             day=20,
         )

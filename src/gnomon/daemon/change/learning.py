@@ -17,6 +17,7 @@ from gnomon.daemon.change.past_texts import PastTexts
 from gnomon.daemon.fitness.desk import FitnessDesk
 from gnomon.daemon.store.disk_words import naming_the_disk
 from gnomon.daemon.store.stores import Stores
+from gnomon.domain.chance import within_chance
 from gnomon.domain.instants import DAY, Millis
 from gnomon.domain.views_change import Learning, VersionDiff, VersionView
 from gnomon.gateway.operation import Nothing, Operation, Progress
@@ -69,6 +70,7 @@ class LearningDesk:
             week=week.rate,
             week_before=before.rate,
             margin=0.0 if self.config.dev_mode else self.config.delta,
+            beyond_chance=not within_chance(week.interval, before.interval),
             now=now,
             day=0 if first is None else (now - first.at) // DAY,
         )

@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gnomon.domain.chance import within_chance
 from gnomon.domain.instants import HOUR, MINUTE, Millis, parse_iso
 from gnomon.domain.views import InboxItem
 from gnomon.domain.views_referee import (
@@ -22,8 +23,10 @@ from gnomon.domain.views_referee import (
 )
 from gnomon.gateway.dashboard.wording import Sentence, number
 
-Interval = tuple[float, float] | None
 WEEK_DAYS = 7
+HOURLY = 24
+"""A day. Measured were 6 an hour, where verdicts are worth something, and 5 a day, where they are
+not (docs/learning.md): below one an hour the second is nearer."""
 LINES_SHOWN = 500
 """As many lines as one page of a ledger has."""
 
@@ -106,17 +109,11 @@ def trend(fitness: Fitness) -> Sentence:
     if pooled is None or pooled.rate is None or before.rate is None:
         return Sentence("fitness.no-trend-yet")
     facts = {"now": percent(pooled.rate), "before": percent(before.rate)}
-    if _overlap(pooled.interval, before.interval):
+    if within_chance(pooled.interval, before.interval):
         return Sentence("fitness.within-chance", facts)
     if pooled.rate > before.rate:
         return Sentence("fitness.better", facts)
     return Sentence("fitness.worse", facts)
-
-
-def _overlap(one: Interval, other: Interval) -> bool:
-    if one is None or other is None:
-        return True
-    return one[0] <= other[1] and other[0] <= one[1]
 
 
 def forecast(said: Forecast) -> Sentence | None:
@@ -130,9 +127,13 @@ def forecast(said: Forecast) -> Sentence | None:
 
 
 def pace(said: Forecast) -> Sentence | None:
-    """`You get about 5 a day.`"""
+    """`You get about 5 a day.`, and what docs/learning.md found of so few."""
     a_day = _a_day(said)
-    return None if a_day is None else Sentence("learn.pace", {"a_day": a_day})
+    if a_day is None or said.surfaces_per_day is None:
+        return None
+    if said.surfaces_per_day < HOURLY:
+        return Sentence("learn.pace-slow", {"a_day": a_day})
+    return Sentence("learn.pace", {"a_day": a_day})
 
 
 def _a_day(said: Forecast) -> str | None:
