@@ -115,3 +115,15 @@ def test_up_has_the_same_flags_in_both_places_that_parse_them() -> None:
     flags = set(re.findall(r"--[a-z-]+", parser)) - {"--help"}
     page = PAGES["cli.md"]().partition("## `gnomon up`")[2].partition("## ")[0]
     assert flags == set(re.findall(r"\| `(--[a-z-]+)", page)) | {"--home", "--agent", "--json"}
+
+
+def test_where_the_rules_of_the_measure_stand_is_said_from_the_home_on() -> None:
+    named = "kernel/fitness-config.json"
+    told = [*(ROOT / "docs").glob("*.md"), ROOT / "README.md"]
+    told += [each for each in (ROOT / "src").rglob("*") if each.suffix in {".py", ".json", ".html"}]
+    bare = [
+        path.name
+        for path in told
+        if path.read_text().count(named) != path.read_text().count(f"agents/main/{named}")
+    ]
+    assert bare == []

@@ -44,7 +44,8 @@ def refiner_model(
         case "", _:
             words = (
                 f"The model in use, {in_force.name}, is not on this machine. Name it as "
-                "refiner_model in fitness-config.json if you want it to be used for this."
+                "refiner_model in agents/main/kernel/fitness-config.json of the home if you want "
+                "it to be used for this."
             )
             return "remote-model", words
         case name, "remote" if name == in_force.name:

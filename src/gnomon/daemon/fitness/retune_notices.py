@@ -75,8 +75,8 @@ class RetuneNotices:
                 payload=Payload(
                     kind="notification",
                     title=f"{days} days of numbers: do they match what you see?",
-                    body=f"{rows}\n\nThe rules stand in `kernel/fitness-config.json`; the same "
-                    "answers at any time: `gnomon fitness --retune`.",
+                    body=f"{rows}\n\nThe rules stand in `agents/main/kernel/fitness-config.json` "
+                    "of the home; the same answers at any time: `gnomon fitness --retune`.",
                 ),
                 origin="rule",
                 scaffold_version=self.scaffold_version(),
