@@ -16,6 +16,16 @@ def test_a_terminal_is_never_handed_a_control_character() -> None:
     assert clean("plain") == "plain"
 
 
+def test_a_terminal_shows_what_hides_and_what_only_fills() -> None:
+    assert clean("al\u200bi\u2060c\u00ade") == "al\\u200bi\\u2060c\\xade"
+    assert clean("\u180e\u3164\U000e0041\u2028") == "\\u180e\\u3164\\U000e0041\\u2028"
+
+
+def test_a_picture_that_comes_in_parts_is_whole() -> None:
+    assert "".join(clean(part, whole=False) for part in ("👩", "\u200d", "🔬")) == "👩‍🔬"
+    assert clean("a\u200db", whole=False) == "a\\u200db"
+
+
 def test_a_quote_is_one_bounded_line() -> None:
     assert one_line("  two\n lines\x1b ") == "two lines\\x1b"
     assert one_line("word " * 100, 20) == "word word word word…"

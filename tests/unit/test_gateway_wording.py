@@ -6,6 +6,7 @@ import pytest
 from gnomon.domain.instants import Millis
 from gnomon.domain.views import Check, ModelKind, ModelOffer, ModelView, Report
 from gnomon.gateway.dashboard import wording
+from gnomon.gateway.dashboard.exact_text import exact
 from gnomon.gateway.dashboard.labels import Labels
 from gnomon.gateway.stream import Entry
 from gnomon.testing.facts import a_report, a_status
@@ -111,6 +112,12 @@ def test_what_cannot_be_seen_is_not_shown():
     hostile = "a\x1b[31mb\u202eevil\u2066\x00\u200b\x9b\ud800\ttab\nline"
     assert wording.clean(hostile) == "a[31mbevil\ttab\nline"
     assert wording.clean("plain 👩‍💻 é") == "plain 👩‍💻 é"
+
+
+def test_what_is_decided_on_shows_what_cannot_be_seen():
+    assert exact('pay("\u202ealice\u2066\u200b")') == ('pay("⟨U+202E⟩alice⟨U+2066⟩⟨U+200B⟩")')
+    assert exact("⟨U+202E⟩") == "⟨U+27E8⟩U+202E⟩", "a text cannot pretend to hold one"
+    assert exact("a\r\n\tb") == "a⟨U+000D⟩\n\tb"
 
 
 def entry(number: int, **fields) -> Entry:

@@ -45,7 +45,7 @@ class Output:
 
     def stream(self, text: str) -> None:
         """A part of a text that is still coming."""
-        self.out.write(clean(text))
+        self.out.write(clean(text, whole=False))
         self.out.flush()
 
     def json(self, value: Any) -> None:

@@ -13,6 +13,7 @@ from gnomon.domain.views import Status
 from gnomon.domain.views_change import ApprovalView
 from gnomon.gateway.dashboard import change_words, chart, fitness_words, wording
 from gnomon.gateway.dashboard.diff_rows import diff_rows
+from gnomon.gateway.dashboard.exact_text import exact
 from gnomon.gateway.dashboard.labels import Labels, read_labels
 from gnomon.gateway.dashboard.wording import Happening, Sentence
 from gnomon.gateway.operation import Operation
@@ -96,6 +97,7 @@ def environment(
     made.globals.update(words)
     made.filters.update(
         say=say,
+        exact=exact,
         money=wording.money,
         number=wording.number,
         percent=fitness_words.percent,

@@ -17,7 +17,8 @@ from gnomon.domain.views import Check, JailLevel, ModelOffer, Report, Status
 from gnomon.gateway.stream import Entry
 
 UNSEEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
+    "\u3164\ufeff\uffa0\ud800-\udfff]"
 )
 """Control characters, marks that turn text around or hide in it, halves of characters: models
 and transcripts may carry them, and a page shows none."""

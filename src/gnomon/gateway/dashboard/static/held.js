@@ -15,7 +15,7 @@ export function start() {
   });
 }
 
-/** The text as it was held, not as the card shows it: that leaves out what cannot be seen. */
+/** The text as it was held, not as the card shows it: there codes stand for what cannot be seen. */
 async function reword(item) {
   const part = item.closest("[data-part]");
   const outcome = part.querySelector("[data-outcome]");

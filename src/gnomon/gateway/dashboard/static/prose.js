@@ -2,7 +2,7 @@
 // It makes nodes and sets their text; no text ever becomes markup, a link or an image.
 
 // What cannot be seen, or turns text around: as the gateway's own `wording.UNSEEN`.
-const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g;
+const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0]/g;
 const INLINE = /(`[^`\n]+`|\*\*[^*\n]+\*\*|!?\[[^\]\n]*\]\([^)\s]*\))/;
 const LINK = /^!?\[([^\]]*)\]\(([^)]*)\)$/;
 
