@@ -9,13 +9,24 @@ import pytest_asyncio
 from msgspec.structs import replace
 
 from gnomon.change.early import ATTEMPTS
+from gnomon.change.shown import change_view
+from gnomon.cli.render_changes import verdict_words
 from gnomon.daemon.change.carry_on import CarryOn
 from gnomon.domain.errors import ConflictError, LedgerError, UsageError
 from gnomon.domain.ledgers import Ack, LedgerName
 from gnomon.domain.records import Body, Tick
 from gnomon.domain.records_change import VerdictOutcome
+from gnomon.scaffold.hashing import text_sha256
 from gnomon.testing.clock import FakeClock
-from tests.change_kit import CANDIDATE, PARENT, PROMPT, Laboratory, a_change, a_laboratory
+from tests.change_kit import (
+    CANDIDATE,
+    PARENT,
+    PROMPT,
+    Laboratory,
+    a_change,
+    a_judgment,
+    a_laboratory,
+)
 
 OTHER = PARENT + "\nSay less.\n"
 BY_HAND = PARENT + "\nA line by hand.\n"
@@ -126,16 +137,46 @@ async def test_an_undoing_never_overwrites_what_came_later(lab: Laboratory) -> N
     assert lab.text() == BY_HAND
 
 
-async def test_undoing_what_is_tested_asks_the_judge_at_once(lab: Laboratory) -> None:
+async def test_what_is_tested_and_undone_is_undone_by_you_and_the_next_comes(
+    lab: Laboratory,
+) -> None:
+    await lab.changes.propose(a_change())
+    await lab.changes.propose(a_change(2, OTHER))
+    said = await lab.changes.revert("change-0001")
+    assert said.endswith("The test that was under way is stopped.")
+    life = lab.changes.known("change-0001")
+    assert (life.status, life.told[-1].reason) == ("reverted", "you undid it")
+    assert verdict_words(change_view(life)) == "undone (by you)"
+    assert (lab.text(), lab.changes.known("change-0002").status) == (OTHER, "watched")
+
+
+async def test_undoing_an_earlier_one_has_the_judge_stop_what_is_tested(lab: Laboratory) -> None:
+    asked: list[str] = []
+
     async def judge() -> None:
-        await lab.judged("voided")
+        asked.append(lab.text())
 
     lab.changes.judge = judge
     await lab.changes.propose(a_change())
+    await lab.judged("kept")
+    other = "executive-prompt.md"
+    text = lab.changes.standing(other)
+    second = replace(a_change(2, text + "More.\n"), target=other, base_sha256=text_sha256(text))
+    await lab.changes.propose(second)
+    assert lab.changes.known("change-0002").status == "watched"
     said = await lab.changes.revert("change-0001")
     assert said.endswith("The test that was under way is stopped.")
-    assert lab.text() == PARENT
-    assert lab.changes.known("change-0001").status == "voided"
+    assert asked == [PARENT]
+
+
+async def test_an_undoing_that_a_kill_cut_off_is_told_as_one(lab: Laboratory) -> None:
+    await lab.changes.propose(a_change())
+    lab.prompt.write_text(PARENT)  # its deed, without its line
+    voided = replace(a_judgment("voided"), reasons=("target-edited",))
+    await lab.stores.append("judgment-ledger", voided)
+    await lab.changes.settle()
+    life = lab.changes.known("change-0001")
+    assert verdict_words(change_view(life)) == "undone (by you)"
 
 
 async def test_what_waits_can_be_taken_back(lab: Laboratory) -> None:

@@ -143,7 +143,7 @@ async def test_the_operators_revert_ends_the_test_at_once(court: Court) -> None:
     await court.tested(0.2, 0.9)
     said = await court.lab.changes.revert("change-0001")
     assert "is stopped" in said
-    assert (court.status, court.outcomes(), court.lab.text()) == ("voided", ["voided"], PARENT)
+    assert (court.status, court.outcomes(), court.lab.text()) == ("reverted", [], PARENT)
 
 
 async def test_below_the_length_floor_it_is_rolled_back_at_once(court: Court) -> None:

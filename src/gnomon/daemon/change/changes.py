@@ -23,6 +23,7 @@ from gnomon.scaffold.versions import Scaffold, ScaffoldState
 
 REFINEMENT: LedgerName = "refinement-ledger"
 JUDGMENT: LedgerName = "judgment-ledger"
+BY_OPERATOR = "you undid it"
 EDITED = "the file was edited since; the text that stands there stays"
 
 
@@ -64,10 +65,7 @@ class Changes:
         async with self._one:
             ack = await self.stores.append(REFINEMENT, change)
             self.changed()
-            try:
-                await self._go_on()
-            except (GnomonError, OSError) as error:  # it stands on its ledger: a beat goes on
-                self.stores.journal(f"{change.change_id} waits for a later beat: {error}")
+            await self._try_to_go_on(change.change_id)
         return ack
 
     async def look(self) -> None:
@@ -121,13 +119,15 @@ class Changes:
                     change_id=change_id,
                     target=life.change.target,
                 )
+            stopped = self.state().under_judgment is not None
             self._restore(life)
-            if life.status == "kept":
-                await self._ended(life, "reverted", "you undid it")
-            tested = self.state().under_judgment is not None
-        if tested and self.judge is not None:
+            await self._ended(life, "reverted", BY_OPERATOR)
+            disturbed = self.state().under_judgment is not None
+            if not disturbed:
+                await self._try_to_go_on("The next change")
+        if disturbed and self.judge is not None:
             await self.judge()  # it finds another folder in force, and ends the test
-        end = " The test that was under way is stopped." if tested else ""
+        end = " The test that was under way is stopped." if stopped else ""
         return f"{life.change.target} reads as it did before.{end}"
 
     async def undo_early(self, change_id: str, reason: str) -> None:
@@ -166,6 +166,13 @@ class Changes:
             await self._watch(tried)
         while (waiting := state.next_in_line) is not None:
             await self._apply(waiting)
+
+    async def _try_to_go_on(self, waiting: str) -> None:
+        """After what stands on its ledger already: where it fails, a beat goes on."""
+        try:
+            await self._go_on()
+        except (GnomonError, OSError) as error:
+            self.stores.journal(f"{waiting} waits for a later beat: {error}")
 
     async def _apply(self, life: ChangeLife) -> None:
         """Put the candidate in the place of the very text that it was made from."""
@@ -214,6 +221,9 @@ class Changes:
         if outcome == "kept":
             await self._ended(life, "kept", None)
             return
+        if self._was_put_back(life):  # as `revert` does, whose line a kill may have cut off
+            await self._ended(life, "reverted", BY_OPERATOR)
+            return
         try:
             reason = None if self._restore(life) else EDITED
         except ScaffoldError as error:
@@ -241,6 +251,15 @@ class Changes:
             self.look_at_scaffold(self.stores.clock.wall())
             return True
         return standing == change.base_sha256
+
+    def _was_put_back(self, life: ChangeLife) -> bool:
+        """Whether the test was stopped by the parent's text itself, which only the operator puts
+        there: by `revert`, or by hand.
+        """
+        judged, change = life.judgment, life.change
+        if judged is None or judged.outcome != "voided" or "target-edited" not in judged.reasons:
+            return False
+        return self._standing_sha256(change.target) == change.base_sha256
 
     def _standing_sha256(self, target: str) -> Sha256 | None:
         content = self.scaffold.standing(target)
