@@ -37,3 +37,10 @@ def test_enable_gives_the_operators_word() -> None:
 def test_options_before_the_verb_count() -> None:
     connection = FakeConnection({"refine.status": MISSING})
     assert run_cli(connection, "refine", "--agent", "other", "status").agent == "other"
+
+
+def test_disable_takes_it_back() -> None:
+    connection = FakeConnection({"refine.disable": MISSING})
+    ran = run_cli(connection, "refine", "disable")
+    assert (ran.code, connection.asked) == (0, [("refine.disable", {})])
+    assert ran.out.startswith("Noted: you take that word back.")

@@ -19,7 +19,7 @@ from gnomon.domain.records import (
 from gnomon.domain.records_change import Delta
 from gnomon.domain.records_referee import Amendment, Components, EngagementCounts, Gap, Window
 from gnomon.refiner.fitness_view import Past, fitness_view, standing
-from gnomon.refiner.readiness import measured_of
+from gnomon.refiner.readiness import has_number, measured_of
 from gnomon.refiner.trajectory import MOST_REFLECTIONS, trajectory
 
 START = parse_iso("2026-03-02T06:00:00Z")
@@ -282,3 +282,12 @@ def test_what_counts_is_measured_unmixed_and_under_the_same_files() -> None:
     assert measured_of(written(*those, later), "000009-aaaaaaaaaaaa", GENESIS) == 1
     assert measured_of([line(Stopped(reason="x"))], "000009-aaaaaaaaaaaa", GENESIS) == 0
     assert measured_of(written(*those), "000009-aaaaaaaaaaaa", "1" * 64) == 0
+
+
+def test_there_is_a_number_once_an_item_was_answered_or_a_window_says_something() -> None:
+    nothing = window(1, stall_composite=None, engagement_rate=None)
+    assert not has_number(written(nothing), 0)
+    assert not has_number([line(Stopped(reason="x"))], 0)
+    assert has_number(written(nothing), 1)
+    assert has_number(written(nothing, window(2)), 0)
+    assert has_number(written(window(1, stall_composite=None, engagement_rate=0.5)), 0)

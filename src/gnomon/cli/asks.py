@@ -65,6 +65,7 @@ APPROVALS_FORGET = Ask("approvals.forget", views_change.ApprovalShown)
 
 REFINE_STATUS = Ask("refine.status", views_change.Readiness)
 REFINE_ENABLE = Ask("refine.enable", views_change.Readiness)
+REFINE_DISABLE = Ask("refine.disable", views_change.Readiness)
 
 JOBS_LIST = Ask("jobs.list", list[views_change.JobView])
 JOBS_RUN = Ask("jobs.run", views_change.JobDone)

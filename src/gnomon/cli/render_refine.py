@@ -22,6 +22,11 @@ def readiness_lines(found: Readiness) -> list[Line]:
     return lines
 
 
+def disabled_lines(found: Readiness) -> list[Line]:
+    """Your word is taken back; and how it stands."""
+    return [Line("Noted: you take that word back.", "good"), *readiness_lines(found)]
+
+
 def enabled_lines(found: Readiness) -> list[Line]:
     """Your word is taken; and what is missing besides."""
     return [Line("Noted: the number fits what you see.", "good"), *readiness_lines(found)]

@@ -10,7 +10,7 @@ from gnomon.cli.options import (
     invocation,
     note_options,
 )
-from gnomon.cli.render_refine import enabled_lines, readiness_lines
+from gnomon.cli.render_refine import disabled_lines, enabled_lines, readiness_lines
 
 
 def register(app: typer.Typer) -> None:
@@ -19,6 +19,7 @@ def register(app: typer.Typer) -> None:
     group.callback()(note_options_of_group)
     group.command("status")(status)
     group.command("enable")(enable)
+    group.command("disable")(disable)
     app.add_typer(group, name="refine")
 
 
@@ -58,10 +59,27 @@ def enable(
 
     Look at it first, with `gnomon fitness`: if it says that you use what it brings, and you do
     not, then nothing good comes of chasing it. Your word is asked for once. What it changes,
-    `gnomon changes` shows and undoes; to stop it, set `improve.autonomy` below `full`.
+    `gnomon changes` shows and undoes; `gnomon refine disable` stops it.
 
     Example: `gnomon refine enable`
     """
     asked = invocation(ctx, home, agent, as_json)
     found = asked.ask(asks.REFINE_ENABLE)
     asked.show(found, enabled_lines(found))
+
+
+def disable(
+    ctx: typer.Context,
+    home: HomeOption = None,
+    agent: AgentOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Take back that the number fits: it proposes no further edit.
+
+    What is being tested is judged all the same; `gnomon changes revert` undoes it.
+
+    Example: `gnomon refine disable`
+    """
+    asked = invocation(ctx, home, agent, as_json)
+    found = asked.ask(asks.REFINE_DISABLE)
+    asked.show(found, disabled_lines(found))

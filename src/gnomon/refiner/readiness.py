@@ -140,6 +140,16 @@ def measured_of(lines: Iterable[Line], version: str, config_sha256: Sha256) -> i
     return sum(counts.values())
 
 
+def has_number(lines: Iterable[Line], answered: int) -> bool:
+    """Whether there is anything yet that the operator could find to fit what they see: an item
+    that was answered, or a window that says something. `lines` are of the fitness-ledger.
+    """
+    measured = (line.body for line in lines if isinstance(line.body, Window | Amendment))
+    return answered > 0 or any(
+        body.stall_composite is not None or body.engagement_rate is not None for body in measured
+    )
+
+
 def days_of(window_starts: Iterable[str]) -> int:
     """On how many UTC dates windows began, as far as `DAYS`: the rest is not read."""
     dates = set[str]()

@@ -282,9 +282,14 @@ class PretendedChanges:
             self.readiness = a_readiness()
             return self.readiness
 
+        async def disable(_: Nothing, __: Progress) -> Readiness:
+            self.readiness = a_readiness(not_enabled="You have not said that the number fits.")
+            return self.readiness
+
         yield Operation("learning.show", "Learning?", Nothing, Learning, learning, reads=True)
         yield Operation("refine.status", "Ready?", Nothing, Readiness, ready, reads=True)
         yield Operation("refine.enable", "It fits", Nothing, Readiness, enable)
+        yield Operation("refine.disable", "It does not", Nothing, Readiness, disable)
 
     def _change_rows(self) -> Iterable[Operation]:
         async def listed(asked: given.ChangesList, _: Progress) -> list[ChangeView]:

@@ -35,6 +35,7 @@ from gnomon.refiner.readiness import (
     ModelFault,
     Reason,
     days_of,
+    has_number,
     measured_of,
     not_ready,
 )
@@ -168,6 +169,11 @@ class RefineTime:
         )
         dev_mode = self._parts.loaded.config.dev_mode
         return not_ready(self._evidence(now), means, dev_mode=dev_mode)
+
+    def has_number(self, now: Millis) -> bool:
+        """Whether anything was measured that the operator's word could be about."""
+        answered = sum(pool.answered for pool in pools(self._parts.book.state(), now))
+        return has_number(self._parts.stores.files["fitness-ledger"].read(), answered)
 
     def model(self) -> RefinerModel | tuple[ModelFault, str]:
         """What it would run with, or why there is nothing."""

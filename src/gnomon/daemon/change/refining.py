@@ -15,7 +15,7 @@ from gnomon.daemon.change.jobs import JobRow
 from gnomon.daemon.change.refine_time import PURPOSE, RefineParts, RefineTime
 from gnomon.daemon.change.refiner_model import RefinerModel
 from gnomon.daemon.change.refining_run import RefineRun, RunWorld
-from gnomon.domain.errors import GnomonError, PipeError
+from gnomon.domain.errors import GnomonError, PipeError, UsageError
 from gnomon.domain.instants import DAY, Millis, iso
 from gnomon.domain.ledgers import LedgerName
 from gnomon.domain.messages import ModelReply, ModelRequest
@@ -216,14 +216,30 @@ class RefineDesk:
 
     async def enable(self, _: Nothing, __: Progress) -> Readiness:
         """The operator's word that the number fits what they see. Raises TrustError for any
-        other's.
+        other's, UsageError while there is no number.
         """
         operators_door()
         time, now = self._time, self._parts.platform.clock.wall()
         if time.state.enabled_at is None:
+            if not time.has_number(now):
+                raise UsageError(
+                    "There is no number yet: no hour was measured, and nothing that it brought "
+                    "has settled.",
+                    next_step="Look again in some hours: `gnomon fitness`.",
+                )
             self._parts.stores.journal("You confirmed that the number fits what you see.")
         time.keep(enabled_at=time.state.enabled_at or now, failures=0)
         return self._readiness(now)
+
+    async def disable(self, _: Nothing, __: Progress) -> Readiness:
+        """The operator takes the word back: no further edit is proposed. Raises TrustError for
+        any other's.
+        """
+        operators_door()
+        if self._time.state.enabled_at is not None:
+            self._parts.stores.journal("You took back that the number fits what you see.")
+            self._time.keep(enabled_at=None)
+        return self._readiness(self._parts.platform.clock.wall())
 
     def _readiness(self, now: Millis) -> Readiness:
         time = self._time
@@ -250,6 +266,7 @@ def refine_rows(desk: RefineDesk) -> tuple[Operation, ...]:
     return (
         Operation("refine.status", "May it refine itself?", Nothing, Readiness, status, reads=True),
         Operation("refine.enable", "Say that the number fits", Nothing, Readiness, desk.enable),
+        Operation("refine.disable", "Take that word back", Nothing, Readiness, desk.disable),
     )
 
 
