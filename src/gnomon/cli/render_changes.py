@@ -1,13 +1,18 @@
 """Changes in words. Pure."""
 
 from collections.abc import Mapping, Sequence
+from textwrap import wrap
 
 from gnomon.cli.line import Line, Style
 from gnomon.cli.render import moment, one_line, table
-from gnomon.domain.records_change import Means
+from gnomon.cli.terminal_text import clean
+from gnomon.domain.records_change import Direction, Means, Signal
 from gnomon.domain.verdict_codes import VerdictCode, verdict_code
-from gnomon.domain.views_change import ChangeShown, ChangeView
+from gnomon.domain.verdict_reasons import plain_reason
+from gnomon.domain.views_change import ChangeShown, ChangeStepView, ChangeView
 
+QUOTED_WIDTH = 76
+"""Characters of a row of a quote, so that a terminal of 80 does not begin one without its mark."""
 WORDS: Mapping[VerdictCode, str] = {
     "waits": "waits its turn",
     "held": "waits for you",
@@ -24,6 +29,33 @@ WORDS: Mapping[VerdictCode, str] = {
     "expired": "expired",
 }
 """The dashboard's words, in lower case."""
+PREDICTED: Mapping[tuple[Signal, Direction], str] = {
+    ("engagement", "up"): "you would use more of what it brings",
+    ("engagement", "down"): "you would use less of what it brings",
+    ("stall", "down"): "it would go less in circles",
+    ("stall", "up"): "it would go more in circles",
+}
+STEPS: Mapping[str, str] = {
+    "proposed": "proposed",
+    "probed": "tried out apart",
+    "held": "held for you",
+    "applied": "put in force",
+    "watched": "the test began",
+    "kept": "kept",
+    "reverted": "undone: the old text stands again",
+    "refused": "refused",
+    "rejected": "you said no",
+    "expired": "expired",
+    "voided": "stopped",
+}
+VERDICTS: Mapping[str, str] = {
+    "pending": "no verdict yet: more evidence is needed",
+    "kept": "verdict: keep it",
+    "rolled_back": "verdict: not better",
+    "inconclusive": "verdict: not enough evidence",
+    "voided": "verdict: none, it was edited",
+}
+"""What is on the judgment-ledger."""
 
 
 def verdict_words(change: ChangeView) -> str:
@@ -49,7 +81,7 @@ def changes_lines(changes: Sequence[ChangeView]) -> list[Line]:
 
 
 def change_lines(shown: ChangeShown) -> list[Line]:
-    """One change whole."""
+    """One change whole: the facts first, then what its author says, then the text that it is of."""
     change = shown.change
     by = change.author if shown.model is None else f"{change.author}, with {shown.model}"
     lines = [
@@ -58,30 +90,51 @@ def change_lines(shown: ChangeShown) -> list[Line]:
     ]
     if shown.waits_for is not None:
         lines.append(Line(f"It waits for {shown.waits_for}."))
-    lines.extend(Line(line) for line in shown.rationale.splitlines())
     if shown.prediction is not None:
         held = {True: "and it did", False: "and it did not", None: "not known yet"}
-        said = f"{shown.prediction.signal} should go {shown.prediction.direction}"
+        said = PREDICTED[shown.prediction.signal, shown.prediction.direction]
         lines.append(Line(f"Predicted: {said}; {held[shown.prediction_held]}."))
     lines.extend(_means("Engagement", shown.engagement))
     lines.extend(_means("Going in circles", shown.stall))
     lines.extend(Line(each) for each in shown.told)
     lines.append(Line(""))
-    lines.extend(diff_lines(shown.diff))
-    lines.append(Line(""))
     lines.extend(
         Line(row, "faint")
         for row in table(
-            (moment(step.at), step.status, step.reason or "", f"{step.ledger} line {step.seq}")
+            (moment(step.at), step_words(step), _reason(step), f"{step.ledger} line {step.seq}")
             for step in shown.steps
         )
     )
+    if quoted := _quoted(shown.rationale):
+        lines += [Line(""), Line(f"Why, in the words of the {change.author}:"), *quoted]
+    lines += [Line(""), *diff_lines(shown.diff)]
     return lines
 
 
+def step_words(step: ChangeStepView) -> str:
+    """A line of its life; the judge's are told as verdicts."""
+    judged = step.ledger == "judgment-ledger"
+    return (VERDICTS if judged else STEPS).get(step.status, step.status)
+
+
+def _reason(step: ChangeStepView) -> str:
+    """The judge's are codes; they are told above, in sentences."""
+    return "" if step.ledger == "judgment-ledger" else one_line(plain_reason(step.reason))
+
+
 def diff_lines(diff: str) -> list[Line]:
-    """A unified diff, coloured where that is wanted."""
-    return [Line(line, _style(line)) for line in diff.splitlines()]
+    """A unified diff, coloured where that is wanted. Its lines end at line feeds alone: no other
+    sign may begin one.
+    """
+    return [Line(row, _style(row)) for row in diff.removesuffix("\n").split("\n")] if diff else []
+
+
+def _quoted(text: str) -> list[Line]:
+    """Marked as such, on each row that a terminal shows: words may be made to read like a fact
+    or a diff.
+    """
+    rows = (clean(" ".join(row.split())) for row in text.split("\n"))
+    return [Line(f"  | {part}") for row in rows for part in wrap(row, QUOTED_WIDTH)]
 
 
 def _style(line: str) -> Style:
