@@ -121,6 +121,20 @@ def test_the_ready_words_say_once_how_gnomon_is_typed(
     assert "PATH" not in daemon.way_in("http://x")
 
 
+def test_a_home_that_is_not_the_usual_one_is_named_in_what_opens_and_ends_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("GNOMON_HOME", "/h/gnomon")
+    assert daemon.named(Path("/h/gnomon")) == ""
+    other = daemon.named(Path("/h/my gnomon-demo"))
+    facts: dict[str, object] = {"pid": 1, "seconds": 0.1, "login": "http://x"}
+    daemon.say_ready(facts, as_json=False, named=other)
+    said = capsys.readouterr().out
+    assert "`gnomon open --home '/h/my gnomon-demo'` makes a fresh one" in said
+    assert "`gnomon down --home '/h/my gnomon-demo'` ends it" in said
+    assert "`gnomon down` ends it" in daemon.way_in("http://x")
+
+
 def test_a_pause_that_goes_on_is_said_at_the_start(capsys: pytest.CaptureFixture[str]) -> None:
     facts: dict[str, object] = {"pid": 1, "seconds": 0.1, "login": "http://x"}
     daemon.say_ready({**facts, "paused_until": "you resume it"}, as_json=False)

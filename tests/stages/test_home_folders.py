@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from gnomon.cli import verbs_demo
 from gnomon.daemon.main import main
 from gnomon.daemon.store.create import check_writable, open_log
 from gnomon.domain.errors import HomeError
@@ -79,3 +80,16 @@ def test_the_demo_beside_a_home_that_is_no_folder_is_refused_as_up_refuses_it(
         assert ran.code == 1
         assert f"{home} is not a folder" in ran.err
     assert not (tmp_path / "gnomon-demo").exists()
+
+
+def test_the_demo_tells_of_the_days_while_it_lives_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[list[str]] = []
+    monkeypatch.setattr(os, "execv", lambda _, command: seen.append(command))
+    monkeypatch.setattr(verbs_demo, "DAYS", 1)
+    monkeypatch.setattr(verbs_demo, "DAYS_A_LINE", 1)
+    ran = the_demo(tmp_path / "gnomon")
+    assert ran.code == 0
+    assert "Day 1 of 1" in ran.err
+    assert seen[0][4:6] == ["--home", str(tmp_path / "gnomon-demo")]

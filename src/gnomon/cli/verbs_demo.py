@@ -1,6 +1,7 @@
 """`demo`: a simulated month, looked at in the dashboard."""
 
 import os
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -16,6 +17,8 @@ from gnomon.home import Home
 from gnomon.lock import holder
 
 DAYS, SEED = 30, 1
+DAYS_A_LINE = 5
+"""Where no bar can be shown."""
 
 
 def register(app: typer.Typer) -> None:
@@ -33,8 +36,8 @@ def demo(
 ) -> None:
     """Show what a month with Gnomon looks like: simulated, and said so on every page.
 
-    The month is lived once, beside your home and apart from it; that takes half a minute.
-    Its gateway has no model and does nothing by itself. `gnomon down --home DIR` ends it.
+    The month is lived once, beside your home and apart from it; that takes up to two minutes.
+    Its gateway has no model and does nothing by itself. It says how to open and how to end it.
 
     Example: `gnomon demo`
     """
@@ -103,7 +106,8 @@ def _live(asked: Invocation, shown: Home) -> None:
         def told(day: int) -> None:
             said = f"Day {day} of {DAYS}"
             progress.part({"text": said, "read": day, "total": DAYS})
-            if asked.as_json:  # for the dashboard, which may have started this
+            # A line each for the dashboard, which may have started this; some where no bar is.
+            if asked.as_json or (day % DAYS_A_LINE == 0 and not asked.output.err.isatty()):
                 asked.output.note(said)
 
         try:
@@ -128,7 +132,9 @@ def _open(asked: Invocation, shown: Home) -> None:
         link = connection.call(asks.LOGIN_LINK, {})
     finally:
         connection.close()
-    asked.show(link, [Line(link.url)])
+    which = f"--home {shlex.quote(str(shown.root))}"
+    ways = f"`gnomon open {which}` makes a fresh link, `gnomon down {which}` ends it."
+    asked.show(link, [Line(link.url), Line(ways, "faint")])
     if not asked.as_json and (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
         import webbrowser
 

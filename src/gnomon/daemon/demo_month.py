@@ -29,7 +29,7 @@ PROGRAM = (
     "import sys; from gnomon.cli.main import main; sys.exit(main())",
 )
 NICE = 10
-"""A month is half a minute of work that nobody else should feel."""
+"""A month is up to two minutes of work that nobody else should feel."""
 LAST_WORDS = 2_000
 
 

@@ -100,7 +100,7 @@ def _foreground(options: argparse.Namespace) -> int:
     from gnomon.daemon.this_machine import this_machine
 
     def ready(facts: dict[str, object]) -> None:
-        say_ready(facts, as_json=options.json)
+        say_ready(facts, as_json=options.json, named=named(options.home))
 
     home = Home(options.home)
     began = _process_start()
@@ -155,7 +155,7 @@ def _detach(options: argparse.Namespace) -> int:
         else:
             _write(sys.stderr, str(error.get("message", "")))
         return child.wait()
-    say_ready(facts, as_json=options.json)
+    say_ready(facts, as_json=options.json, named=named(options.home))
     if not options.no_open:
         _open_browser(str(facts["login"]))
     return 0
@@ -167,31 +167,44 @@ def _show(running: Holder, login: str, options: argparse.Namespace) -> int:
     if options.json:
         _write(sys.stdout, json.dumps({**facts, "already_running": True}))
         return 0
-    _write(sys.stdout, f"Gnomon runs already (pid {running.pid}).\n{way_in(login)}")
+    said = way_in(login, named(options.home))
+    _write(sys.stdout, f"Gnomon runs already (pid {running.pid}).\n{said}")
     if not options.no_open:
         _open_browser(login)
     return 0
 
 
-def say_ready(facts: dict[str, object], *, as_json: bool) -> None:
-    """That it runs, where, and that it rests if it was paused before."""
+def named(home: Path) -> str:
+    """The option that other verbs need to mean this home; empty where they mean it anyway."""
+    if home == default_home(os.environ).expanduser().absolute():
+        return ""
+    import shlex  # not for a daemon that tells nobody
+
+    return f" --home {shlex.quote(str(home))}"
+
+
+def say_ready(facts: dict[str, object], *, as_json: bool, named: str = "") -> None:
+    """That it runs, where, and that it rests if it was paused before. `named`: see there."""
     if as_json:
         _write(sys.stdout, json.dumps(facts))
         return
     until = facts.get("paused_until")
-    paused = f"It is paused until {until}: `gnomon resume` lets it go on.\n" if until else ""
+    paused = f"It is paused until {until}: `gnomon resume{named}` lets it go on.\n" if until else ""
     _write(
         sys.stdout,
         f"Gnomon is running (pid {facts['pid']}, ready in {facts['seconds']} s).\n"
-        f"{paused}{way_in(str(facts['login']))}",
+        f"{paused}{way_in(str(facts['login']), named)}",
     )
 
 
-def way_in(login: str) -> str:
-    """The address, and once how `gnomon` is typed where it is not found by its name alone."""
+def way_in(login: str, named: str = "") -> str:
+    """The address, how to come back and to end it, and how `gnomon` is typed where it is not
+    found by its name alone.
+    """
     said = (
         f"Dashboard: {login}\n"
-        "The link works once, for ten minutes; `gnomon open` makes a fresh one."
+        f"The link works once, for ten minutes; `gnomon open{named}` makes a fresh one.\n"
+        f"`gnomon down{named}` ends it."
     )
     import shutil  # not for a daemon that tells nobody
 
