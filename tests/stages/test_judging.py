@@ -38,7 +38,7 @@ async def test_a_better_prompt_is_kept(court: Court) -> None:
     await court.tested(0.4, 0.6)
     done = await court.run()
     assert done.ran
-    assert done.done == ("change-0001 is kept: engagement better.",)
+    assert done.done == ("change-0001: kept, since you used more of what it brought.",)
     assert (court.status, court.lab.text()) == ("kept", CANDIDATE)
     [verdict] = court.judgments()
     assert (verdict.outcome, verdict.basis, verdict.delta.engagement) == ("kept", "both", 0.1)
@@ -76,11 +76,16 @@ async def test_pending_is_noted_once_and_asked_again_only_for_news(court: Court)
     await court.lab.changes.propose(a_change())
     assert court.desk.is_due()
     done = await court.run()
-    assert done.done == ("change-0001 is pending: stall missing, engagement missing.",)
+    [waits] = done.done
+    assert waits.startswith("change-0001: no verdict yet, since too few hours could be measured")
+    assert waits.endswith("; too few items were settled to say whether it was useful.")
     assert not court.desk.is_due()
     again = await court.run()
     assert (again.ran, again.done) == (True, ())
-    assert again.why_not == "change-0001 still waits: stall missing, engagement missing."
+    assert again.why_not == (
+        "change-0001 still waits. Too few hours could be measured for going in circles. "
+        "Too few items were settled to say whether it was useful."
+    )
     await court.hours(1, 0.4, 0.6)
     assert court.desk.is_due()
     await court.run()
@@ -198,7 +203,7 @@ async def test_a_verdict_whose_deed_was_cut_off_is_done_and_not_asked_for_again(
     starts = len(court.grants)
     assert court.desk.is_due()
     done = await court.run()
-    assert done.done == ("Finished what the verdict on change-0002 says: rolled_back.",)
+    assert done.done == ("Finished what the verdict on change-0002 says: undone.",)
     assert court.lab.changes.known("change-0002").status == "reverted"
     assert (len(court.judgments()), len(court.grants)) == (2, starts)
 

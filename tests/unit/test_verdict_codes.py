@@ -5,12 +5,12 @@ import typing
 import msgspec
 import pytest
 
-from gnomon.cli.render_changes import WORDS, verdict_words
+from gnomon.cli.render_changes import STEPS, VERDICTS, WORDS, change_lines, verdict_words
 from gnomon.domain.records_change import Basis, ChangeStatus, VerdictOutcome
 from gnomon.domain.verdict_codes import VerdictCode, verdict_code
 from gnomon.gateway.dashboard.change_words import verdict
 from gnomon.gateway.dashboard.labels import read_labels
-from gnomon.testing.changes import a_change
+from gnomon.testing.changes import a_change, a_change_shown, some_changes
 
 LABELS = read_labels()
 CODES = typing.get_args(VerdictCode)
@@ -21,6 +21,21 @@ BASES: tuple[Basis | None, ...] = (*typing.get_args(Basis), None)
 def test_both_surfaces_have_one_word_for_each_code_and_it_is_the_same():
     assert set(WORDS) == set(LABELS.under("verdict")) == set(CODES)
     assert {code: LABELS(f"verdict.{code}").lower() for code in CODES} == WORDS
+
+
+def test_both_surfaces_tell_a_step_in_the_same_words():
+    told = {key: text.lower() for key, text in LABELS.under("change-step").items()}
+    judged = {f"judged-{key}": text for key, text in VERDICTS.items()}
+    assert told == {**STEPS, **judged}
+
+
+def test_the_command_line_shows_no_code_of_a_program():
+    for change in some_changes():
+        lines = [line.text for line in change_lines(a_change_shown(change))]
+        text = "\n".join(lines)
+        assert "rolled_back" not in text
+        assert "not-better" not in text
+        assert "engagement should go up" not in text
 
 
 @pytest.mark.parametrize("status", typing.get_args(ChangeStatus))

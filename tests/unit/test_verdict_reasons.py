@@ -1,10 +1,16 @@
 """Why a verdict was what it was: sentences that do not contradict the figures beside them."""
 
 import pytest
+from msgspec.structs import replace
 
-from gnomon.domain.records_change import Delta
-from gnomon.domain.verdict_reasons import ONLY_CIRCLES, WORDS, Margins, told
+from gnomon.domain.records_change import Delta, VerdictOutcome
+from gnomon.domain.verdict_reasons import ONLY_CIRCLES, WORDS, Margins, told, verdict_sentence
+from tests.change_kit import a_judgment
 
+TWO_REASONS = (
+    "change-0001: undone, since its text is shorter than the least that is allowed, whatever the "
+    "numbers say; it changes nothing."
+)
 SEED = Margins(delta=0.05, epsilon=0.1)
 
 
@@ -73,6 +79,24 @@ def test_where_only_circles_decided_it_is_said():
     reasons = ("stall-better", "engagement-missing")
     assert told(reasons, "stall_only", Delta(stall=-0.1), SEED)[1] == ONLY_CIRCLES
     assert told(reasons, None, Delta(), SEED)[1] == WORDS["engagement-missing"]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "reasons", "expected"),
+    [
+        ("kept", (), "change-0001: kept."),
+        (
+            "rolled_back",
+            ("below-length-floor", "changes-nothing"),
+            TWO_REASONS,
+        ),
+    ],
+)
+def test_a_verdict_is_one_sentence(
+    outcome: VerdictOutcome, reasons: tuple[str, ...], expected: str
+):
+    judged = replace(a_judgment(outcome), reasons=reasons)
+    assert verdict_sentence(judged, SEED) == expected
 
 
 def test_a_code_that_is_not_known_is_shown():

@@ -39,6 +39,20 @@ NEXT: Mapping[ChangeStatus, frozenset[ChangeStatus]] = {
 ENDED: frozenset[ChangeStatus] = frozenset(
     {"kept", "reverted", "refused", "rejected", "expired", "voided"}
 )
+STANDS: Mapping[ChangeStatus, str] = {
+    "proposed": "still waits its turn",
+    "probed": "still waits its turn",
+    "held": "still waits for your word",
+    "applied": "is being tested",
+    "watched": "is being tested",
+    "kept": "was kept",
+    "reverted": "was undone already",
+    "refused": "was refused and never came into force",
+    "rejected": "never came into force: you said no",
+    "expired": "never came into force: it expired",
+    "voided": "was stopped already",
+}
+"""Why another step cannot follow, in words."""
 IN_FORCE: frozenset[ChangeStatus] = frozenset({"applied", "watched"})
 """Its text stands in the scaffold and its verdict is out."""
 END_OF: Mapping[VerdictOutcome, ChangeStatus] = {
@@ -216,7 +230,7 @@ def check_step(life: ChangeLife, status: ChangeStatus) -> None:
     """Raise ConflictError where a change cannot go on to a status from where it stands."""
     if status not in NEXT[life.status]:
         raise ConflictError(
-            f"Change {life.change_id} is {life.status} and cannot become {status}.",
+            f"Change {life.change_id} {STANDS[life.status]}.",
             next_step=f"See `gnomon changes show {life.change_id}`.",
             change_id=life.change_id,
             status=life.status,

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from gnomon.domain.records_change import Basis, Delta
+from gnomon.domain.records_change import Basis, Delta, Judgment
 
 CODE = re.compile(r"^[a-z]+(-[a-z]+)*: (?=[A-Z])")
 
@@ -30,6 +30,13 @@ WORDS: Mapping[str, str] = {
     "changes-nothing": "It changes nothing.",
 }
 """By the judge's code; one that is not known is shown as it is."""
+OUTCOMES: Mapping[str, str] = {
+    "kept": "kept",
+    "rolled_back": "undone",
+    "inconclusive": "undone",
+    "voided": "stopped",
+    "pending": "no verdict yet",
+}
 ONLY_CIRCLES = (
     "Only going in circles decided: too little was brought to tell whether it was useful."
 )
@@ -50,6 +57,14 @@ def told(
 ) -> tuple[str, ...]:
     """A sentence for each code. `margins` are those that it was judged by; null: not known."""
     return tuple(_sentence(each, basis, moved, margins) for each in reasons)
+
+
+def verdict_sentence(judgment: Judgment, margins: Margins | None) -> str:
+    """`change-0001: undone, since you did not use more of what it brought.`"""
+    why = told(judgment.reasons, judgment.basis, judgment.delta, margins)
+    since = "; ".join(each[:1].lower() + each[1:].rstrip(".") for each in why)
+    said = f"{judgment.change_id}: {OUTCOMES[judgment.outcome]}"
+    return f"{said}, since {since}." if since else f"{said}."
 
 
 def plain_reason(reason: str | None) -> str:

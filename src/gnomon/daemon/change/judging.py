@@ -18,7 +18,8 @@ from gnomon.domain.instants import Millis
 from gnomon.domain.ledgers import Head, LedgerName
 from gnomon.domain.length import floor_tokens
 from gnomon.domain.plain import fields, read
-from gnomon.domain.records_change import Judgment
+from gnomon.domain.records_change import Delta, Judgment
+from gnomon.domain.verdict_reasons import OUTCOMES, told, verdict_sentence
 from gnomon.domain.views_change import JobDone
 from gnomon.ledger.segments import segments
 from gnomon.referee import asking
@@ -26,6 +27,7 @@ from gnomon.referee.backoff import Backoff
 from gnomon.referee.config import Loaded
 from gnomon.referee.judge import Case, Holds, deadline
 from gnomon.referee.judge_main import Hearing, JudgeArgument, Ruling
+from gnomon.referee.rules import margins
 from gnomon.scaffold.defaults import packaged_defaults
 from gnomon.scaffold.hashing import content_sha256
 from gnomon.scaffold.versions import Scaffold, ScaffoldState
@@ -153,7 +155,7 @@ class JudgeDesk:
         judgment = ruling.judgment
         if judgment is None:
             self._answered = asked
-            return _done(why_not=f"{life.change_id} still waits: {_said(ruling.reasons)}.")
+            return _done(why_not=f"{life.change_id} still waits. {_said(ruling.reasons)}")
         check_append("judge", JUDGMENTS, judgment.kind())
         target = life.change.target
         if not await self._changes.decide(
@@ -161,14 +163,17 @@ class JudgeDesk:
         ):
             return _done(why_not=TOO_LATE)
         self._answered = asked
-        sentence = f"{life.change_id} is {judgment.outcome}: {_said(judgment.reasons)}."
+        sentence = verdict_sentence(judgment, margins(self._loaded.config))
         if judgment.outcome != "pending":
-            self._stores.journal(f"Judged: {sentence}")
+            self._stores.journal(f"Judged {sentence}")
         return _done(sentence)
 
     async def _settled(self, life: ChangeLife) -> JobDone:
+        assert life.outcome is not None
         await self._changes.settle()
-        return _done(f"Finished what the verdict on {life.change_id} says: {life.outcome}.")
+        return _done(
+            f"Finished what the verdict on {life.change_id} says: {OUTCOMES[life.outcome]}."
+        )
 
     async def _ask(self, hearing: Hearing) -> Ruling:
         """Start the job, ask it once, end it. Raises RecordError for an answer on anything else
@@ -262,7 +267,7 @@ def _check(judgment: Judgment, hearing: Hearing) -> None:
 
 
 def _said(reasons: tuple[str, ...]) -> str:
-    return ", ".join(reason.replace("-", " ") for reason in reasons)
+    return " ".join(told(reasons, None, Delta(), None))
 
 
 def _done(*sentences: str, why_not: str | None = None) -> JobDone:
