@@ -7,6 +7,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser
 
+from gnomon.change.diff import unified
 from gnomon.domain.errors import ConflictError
 from gnomon.domain.records_change import VerdictOutcome
 from gnomon.testing.changes import a_health, a_readiness, some_changes
@@ -192,9 +193,14 @@ async def test_a_text_of_ones_own_is_approved_to_the_last_sign(visit: Visit):
     held = visit.house.gnomon.approvals
     theirs = "  <b>one</b>\r\n\u200btwo\r\n\r\n"
     write = {"action": "file.write", "target_sha256": SHA, "can_edit": True, "can_always": True}
-    held.held = [an_approval("ap-5", text=theirs, **write), an_approval("ap-6", **write)]
+    diff = unified("", theirs, "a.md")
+    held.held = [
+        an_approval("ap-5", text=theirs, diff=diff, **write),
+        an_approval("ap-6", **write),
+    ]
     await visit.go("/approvals")
     card, field = '[data-item="ap-5"]', '[data-item="ap-5"] textarea'
+    assert "⟨U+200B⟩two⟨U+000D⟩" in await visit.text(card), "what cannot be seen is told"
     await visit.page.focus(card)
     await visit.page.keyboard.press("e")
     await visit.sees(field)
