@@ -525,6 +525,17 @@ def test_a_shared_report_holds_counts_and_no_text_or_path() -> None:
     }
 
 
+@pytest.mark.parametrize("verb", ["report", "fitness"])
+@pytest.mark.parametrize("since", ["nonsense", "2026-13-40", "yesterdayT1"])
+def test_a_since_that_is_neither_a_date_nor_an_age_is_told_both_forms(
+    verb: str, since: str
+) -> None:
+    ran = run_cli(FakeConnection({}), verb, "--since", since)
+    assert ran.code == 2
+    assert f"'{since}' is no date and no age. Write a date (2026-05-24) or an age (7d)." in ran.err
+    assert "isoformat" not in ran.err
+
+
 def test_since_takes_a_date_or_an_age() -> None:
     connection = gnomon()
     run_cli(connection, "report", "--since", "2026-05-24", "--project", "shop")

@@ -66,7 +66,7 @@ def show(
 ) -> None:
     """Show one change: why, what, how it was judged, and every step with its ledger line.
 
-    Example: `gnomon changes show change-0001`
+    Example: `gnomon changes show ch-000392`
     """
     asked = invocation(ctx, home, agent, as_json)
     found = asked.ask(asks.CHANGES_SHOW, {"change_id": change_id})
@@ -82,7 +82,7 @@ def diff(
 ) -> None:
     """Print what one change did to its file, as a unified diff.
 
-    Example: `gnomon changes diff change-0001`
+    Example: `gnomon changes diff ch-000392`
     """
     asked = invocation(ctx, home, agent, as_json)
     found = asked.ask(asks.CHANGES_DIFF, {"change_id": change_id})
@@ -100,7 +100,7 @@ def revert(
 
     Nothing is overwritten that you, or a later change, wrote since.
 
-    Example: `gnomon changes revert change-0001`
+    Example: `gnomon changes revert ch-000392`
     """
     asked = invocation(ctx, home, agent, as_json)
     done = asked.ask(asks.CHANGES_REVERT, {"change_id": change_id})

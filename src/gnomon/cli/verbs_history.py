@@ -19,7 +19,7 @@ from gnomon.cli.render_history import (
 )
 from gnomon.clock import SystemClock
 from gnomon.domain.errors import UsageError
-from gnomon.domain.instants import SECOND, Millis, iso
+from gnomon.domain.instants import SECOND, Millis, iso, parse_iso
 from gnomon.domain.json_value import Fields
 
 SOURCES = ("claude-code", "codex")
@@ -115,7 +115,18 @@ def report(
 
 
 def since_instant(since: str | None, now: Millis) -> str | None:
-    """An age becomes the instant it means now; a date stays as it is."""
-    if since is None or not is_duration(since):
+    """An age becomes the instant it means now; a date stays as it is. Raises UsageError for what
+    is neither.
+    """
+    if since is None:
+        return None
+    if not is_duration(since):
+        try:
+            parse_iso(since if "T" in since else f"{since}T00:00:00Z")
+        except (ValueError, OverflowError) as error:
+            raise UsageError(
+                f"{since!r} is no date and no age.",
+                next_step="Write a date (2026-05-24) or an age (7d).",
+            ) from error
         return since
     return iso(Millis(now - parse_duration(since) * SECOND))

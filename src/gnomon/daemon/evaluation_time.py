@@ -39,5 +39,6 @@ def instant(text: str) -> Millis:
         return parse_iso(text if "T" in text else f"{text}T00:00:00Z")
     except (ValueError, OverflowError) as error:
         raise UsageError(
-            f"{text!r} is no date: {error}.", next_step="Write it as 2026-05-24."
+            f"{text!r} is no date and no time.",
+            next_step="Write it as 2026-05-24, or as 2026-05-24T18:00:00Z.",
         ) from error

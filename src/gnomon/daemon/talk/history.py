@@ -6,11 +6,11 @@ from contextlib import asynccontextmanager
 from itertools import chain
 from pathlib import Path
 
+from gnomon.daemon.evaluation_time import instant
 from gnomon.daemon.platform import Platform
 from gnomon.daemon.store.stores import Stores
 from gnomon.daemon.talk.recall_process import RecallProcess
 from gnomon.domain.errors import UsageError
-from gnomon.domain.instants import Millis, parse_iso
 from gnomon.domain.ledgers import LedgerName
 from gnomon.domain.ports import Call
 from gnomon.domain.records_observe import ImportedSession, Observation
@@ -87,7 +87,11 @@ class History:
                 next_step="It reads claude-code and codex.",
             )
         if not folder.is_dir():
-            raise UsageError(f"There is no history of {source} at {folder}.", path=str(folder))
+            raise UsageError(
+                f"There is no history of {source} at {folder}.",
+                next_step="Name where it is: `gnomon import PATH`.",
+                path=str(folder),
+            )
         return folder
 
     @asynccontextmanager
@@ -111,20 +115,8 @@ class History:
             return report(
                 (body for body in bodies if isinstance(body, Observation | ImportedSession)),
                 packaged_prices(),
-                since=_instant(since),
+                since=None if since is None else instant(since),
                 project=project,
             )
 
         return await self._platform.beside(counted)
-
-
-def _instant(since: str | None) -> Millis | None:
-    """A date means its first moment by UTC. Raises UsageError."""
-    if since is None:
-        return None
-    try:
-        return parse_iso(since if "T" in since else f"{since}T00:00:00Z")
-    except ValueError as error:
-        raise UsageError(
-            f"{since!r} is no date: {error}.", next_step="Write it as 2026-05-24."
-        ) from error
