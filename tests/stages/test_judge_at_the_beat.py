@@ -155,3 +155,17 @@ def test_the_fitness_writer_is_a_job_too(tmp_path: Path):
         assert (idle.done, idle.why_not) == ((), "No window has closed since it last ran.")
 
     lived(tmp_path, work)
+
+
+def test_what_is_measured_is_not_due_after_a_restart_either(tmp_path: Path):
+    async def live() -> None:
+        world = World(tmp_path / "home", fitness=DEV)
+        async with world.up():
+            await asyncio.sleep(2 * 3600)
+        async with world.up() as gateway:
+            listed = {job.name: job for job in await gateway.ask("jobs.list")}
+            ran = await gateway.ask("jobs.run", name="fitness")
+            assert (listed["fitness"].due, ran.done) == (False, ())
+            assert listed["fitness"].why_not == ran.why_not
+
+    in_virtual_time(live)

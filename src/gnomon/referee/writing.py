@@ -103,7 +103,7 @@ class FitnessWriting:
         """
         if self._running.locked() or self._backoff.waits(now):
             return False
-        return self._closed(now) != self._ran_for
+        return self.closed(now) != self._ran_for
 
     @property
     def is_failing(self) -> bool:
@@ -123,10 +123,11 @@ class FitnessWriting:
             finally:
                 await child.stop(GRACE_SECONDS)
             self._backoff.succeed()
-            self._ran_for = self._closed(now)
+            self._ran_for = self.closed(now)
             return Written(kinds.count(Window), kinds.count(Amendment), kinds.count(Gap))
 
-    def _closed(self, now: Millis) -> Millis:
+    def closed(self, now: Millis) -> Millis:
+        """The end of the last window that is to be measured at `now`."""
         return window_start(Millis(now - SETTLES_AFTER), self._loaded.config.window_ms)
 
     def _handed(self) -> tuple[Fields, Grants]:

@@ -31,6 +31,7 @@ from gnomon.domain.instants import DAY, Millis, iso, parse_iso
 from gnomon.domain.json_value import Fields
 from gnomon.domain.ledgers import LedgerName
 from gnomon.domain.records import Reflection
+from gnomon.domain.records_referee import Amendment, Gap, Window
 from gnomon.domain.views_change import JobDone
 from gnomon.domain.views_referee import (
     Fitness,
@@ -58,6 +59,9 @@ from gnomon.trust.jail import Grants
 WINDOWS_DAYS = 7
 RETUNE_DAYS = 28
 NOTHING_DUE = "No window has closed since it last ran."
+MEASURED = (Window, Amendment, Gap)
+LAST_LINES = 64
+"""Of its ledger, among which the last window's stands."""
 POINTS = 10
 """Of the forecast: percentage points of difference between two versions."""
 
@@ -133,11 +137,21 @@ class FitnessDesk:
         )
         return cast("WriterChild", child)
 
+    def _is_measured(self, now: Millis) -> bool:
+        """Whether its ledger has the last window that is over: then a run would find nothing,
+        though none was since the start. Amendments stand among the last lines.
+        """
+        ledger, closed = self._stores.files["fitness-ledger"], self._writing.closed(now)
+        last = ledger.read(after_seq=max(0, ledger.head.seq - LAST_LINES))
+        ends = [line.body.window_end for line in last if isinstance(line.body, MEASURED)]
+        return any(parse_iso(end) >= closed for end in ends)
+
     def job(self) -> JobRow:
         """As one of the jobs that can be run by hand."""
 
         def not_due(now: Millis) -> str | None:
-            return None if self._writing.is_due(now) else NOTHING_DUE
+            due = self._writing.is_due(now) and not self._is_measured(now)
+            return None if due else NOTHING_DUE
 
         async def run(now: Millis) -> JobDone:
             written = await self._written(now)
