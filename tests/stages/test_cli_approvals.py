@@ -5,6 +5,7 @@ table.
 import io
 import json
 from collections.abc import Iterator
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +86,12 @@ def test_the_list_says_where_each_stands(status: str, said: str) -> None:
 
 def test_an_empty_list_says_what_would_come_there() -> None:
     ran = run_cli(FakeConnection({"approvals.list": []}), "approvals", "list")
-    assert ran.out.startswith("Nothing waits. Gnomon asks here before")
+    assert ran.out == (
+        "Nothing waits. Gnomon asks here before it writes into a folder that you gave it for "
+        "reading.\n"
+    )
+    page = json.loads(files("gnomon.gateway.dashboard").joinpath("labels.json").read_bytes())
+    assert page["approval"]["empty"] == ran.out.strip()
 
 
 def test_one_is_shown_with_all_that_a_decision_needs() -> None:

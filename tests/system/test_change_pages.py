@@ -137,8 +137,8 @@ async def test_one_that_changed_nothing_says_so(browser: Browser):
         assert "It has changed nothing about itself." in await visit.text("#changes")
         await visit.go("/approvals")
         assert await visit.text("#approvals .lead") == (
-            "Nothing waits. Gnomon asks here before it writes a skill, runs code that it wrote, "
-            "or acts outside its folders."
+            "Nothing waits. Gnomon asks here before it writes into a folder that you gave it for "
+            "reading."
         )
 
 

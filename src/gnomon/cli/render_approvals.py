@@ -18,8 +18,7 @@ STATUSES: dict[ApprovalStatus, str] = {
     "undone": "done and undone",
 }
 NOTHING_WAITS = (
-    "Nothing waits. Gnomon asks here before it writes a skill, runs code that it wrote, or acts "
-    "outside its folders."
+    "Nothing waits. Gnomon asks here before it writes into a folder that you gave it for reading."
 )
 
 
