@@ -56,7 +56,8 @@ async def test_the_light_answers_first_and_follows_what_happens(visit: Visit):
     assert "no more than chance" in await visit.text("#fitness .page-head")
     assert (
         "How far to trust this: simulated at 6 items an hour, this rule keeps 1 in 4 edits that "
-        "change nothing and 1 in 8 that cost 10 points. You get about 5 a day. How we know"
+        "change nothing and 1 in 8 that cost 10 points. You get about 5 a day. "
+        "At 5 a day, verdicts say nothing of usefulness. How we know"
     ) in await visit.text("#fitness .honest")
     for health, light, sentence in (
         (a_health(*UNDONE), "red", "Not improving: last 5 changes undone."),

@@ -99,9 +99,7 @@ def test_the_forecast_says_how_long_a_difference_takes():
 def test_the_pace_is_said_where_it_is_known():
     pace = words.pace(Forecast(points=10, surfaces_per_day=5.0, days=None))
     assert pace is not None
-    assert said(pace) == (
-        "You get about 5 a day; at 5 a day the verdicts say nothing of usefulness."
-    )
+    assert said(pace) == ("You get about 5 a day. At 5 a day, verdicts say nothing of usefulness.")
     many = words.pace(Forecast(points=10, surfaces_per_day=24.0, days=None))
     assert many is not None
     assert said(many) == "You get about 24 a day."
