@@ -13,7 +13,7 @@ from tests.capabilities import CAPABILITIES, has
 
 REQUIRE_ALL = os.environ.get("GNOMON_TESTS_REQUIRE_ALL") == "1"
 LACKS = "this machine lacks: "
-COUNTED = [Path(__file__).parent / name for name in ("unit", "stages")]
+COUNTED = [Path(__file__).parent / name for name in ("unit", "stages", "properties", "contract")]
 """What coverage is measured by (page 9)."""
 IMPLIED = {"root": "root", "browser": "chromium"}
 """Markers that name a capability by themselves."""

@@ -1,8 +1,8 @@
 """`make test`: everything, in three parts, and one line that sums up.
 
-First units and stages, which coverage is measured by; then the rest that may run side by side,
-where coverage sees nothing (real daemons) or nothing new; then what needs the machine to itself (a
-real model, a browser).
+First units, stages, laws and contracts, which coverage is measured by; then the rest that may run
+side by side, where coverage sees nothing (real daemons) or nothing new; then what needs the machine
+to itself (a real model, a browser).
 """
 
 import os

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from gnomon.daemon.arguments import ChatTurn, JobRun, OfApproval, OfChange, OfSurface
+from gnomon.daemon.arguments import ChangesList, ChatTurn, JobRun, OfApproval, OfChange, OfSurface
 from gnomon.domain.errors import UsageError
 from gnomon.gateway.operation import Nothing, Operation
 from gnomon.gateway.request import arguments_of_body, arguments_of_fields, arguments_of_query
@@ -78,6 +78,15 @@ def test_a_page_asks_by_the_same_rules():
     assert arguments_of_fields(OPERATION, {"lines": 3}) == Wanted(lines=3)
     with pytest.raises(UsageError):
         arguments_of_fields(OPERATION, {"lines": "3"})
+
+
+def test_what_is_out_of_its_bounds_is_refused_in_words() -> None:
+    turn = Operation("a.b", "", ChatTurn, None, _run)
+    with pytest.raises(UsageError, match="text: expected"):
+        arguments_of_fields(turn, {"text": ""})
+    listed = Operation("a.b", "", ChangesList, None, _run)
+    with pytest.raises(UsageError, match="limit: expected"):
+        arguments_of_fields(listed, {"limit": 0})
 
 
 @pytest.mark.parametrize("word", ["a b", "../x", "", "CH-1", "x" * 200])

@@ -86,6 +86,12 @@ def test_a_request_in_the_least_demanding_dialect() -> None:
     assert '"additionalProperties":false' in body["messages"][0]["content"]
 
 
+def test_a_stream_may_be_asked_for_without_its_usage() -> None:
+    body = sent(request(), Dialect(stream_options=False))
+    assert body["stream"] is True
+    assert "stream_options" not in body
+
+
 def test_a_schema_in_the_prompt_joins_the_one_system_message() -> None:
     asked = ModelRequest(
         messages=(Message(role="system", content="Be good."), Message(role="user", content="Hi")),
@@ -192,6 +198,13 @@ def test_a_stream_is_put_together() -> None:
     )
     assert (reply.content, reply.finish, reply.model) == ("Hello", "length", "real-name")
     assert (reply.tokens_in, reply.tokens_out, reply.tokens_cached) == (3, 2, 1)
+
+
+def test_an_answer_is_whole_once_the_server_says_so() -> None:
+    building = ReplyBuilder("m")
+    assert not building.complete
+    building.done()
+    assert building.complete
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from gnomon.scaffold.hashing import (
     last_activation,
     snapshot_count,
     snapshot_name,
+    snapshots,
     snapshots_of,
     version_name,
 )
@@ -42,6 +43,7 @@ def test_version_names_sort_by_activation() -> None:
 def test_a_stray_name_is_no_snapshot() -> None:
     assert snapshot_count("README.md") == 0
     assert last_activation([]) == 0
+    assert snapshots(["README.md"], ["README.md"]) == []
 
 
 def test_what_editors_leave_is_not_part_of_the_scaffold() -> None:

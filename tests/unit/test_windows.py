@@ -12,7 +12,7 @@ from gnomon.referee.config import FitnessConfig
 from gnomon.referee.fitness_tail import FitnessTail, Standing
 from gnomon.referee.windows import Evidence, plan, stays
 from gnomon.testing.clock import FakeClock
-from tests.referee_kit import V1, V2, Story, hour, standing
+from tests.referee_kit import V1, V2, Story, at_once, hour, standing
 
 
 def live_hours(story: Story, hours: float) -> None:
@@ -352,6 +352,21 @@ def test_a_wrong_year_in_which_it_decided_nothing_hides_nothing_either() -> None
     live_hours(story, 2)
     found = standing(story.fitness())
     assert sum(line.engagement_counts.acted for line in found.values()) == 1
+
+
+def test_a_small_step_back_that_nobody_noted_holds_up_nothing() -> None:
+    story = Story()
+    story.begin()
+    live_hours(story, 0.6)
+    story.answer(story.surface(), "acted")
+    story.clock.step(-900)
+    for ledger in (story.decisions, story.engagement):
+        at_once(ledger.begin_segment())
+    story.begin(cause="crash", gap_seconds=200)
+    story.answer(story.surface(), "acted")
+    live_hours(story, 1)
+    first = standing(story.fitness())[hour(0)]
+    assert first.engagement_counts.acted == 2
 
 
 def stepping() -> Story:
