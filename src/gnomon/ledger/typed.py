@@ -45,6 +45,11 @@ _PLAIN = (str, bool, type(None), Ellipsis)
 """Types without numbers inside, and the dots of `tuple[str, ...]`."""
 
 
+Check = Callable[[Any], bool]
+"""Whether the numbers in a value are spelt as `canonical` spells them, given that it encodes
+back."""
+
+
 class Envelope(msgspec.Struct, kw_only=True, frozen=True):
     """What each of the made structs has beside its record's fields."""
 
@@ -56,16 +61,15 @@ class Envelope(msgspec.Struct, kw_only=True, frozen=True):
 
 @dataclass(frozen=True)
 class _Shape:
-    """The struct made for a record, what makes the record of one, and which fields hold which
-    numbers: integers, floats, or values with some inside.
+    """The struct made for a record, what makes the record of one, and which fields hold
+    numbers: integers, and others (floats, values with some inside) with what looks at them.
     """
 
     record: type[Body]
     build: Callable[[Envelope], Body]
     made: type
     integers: tuple[str, ...]
-    floats: tuple[str, ...]
-    nested: tuple[str, ...]
+    others: tuple[tuple[str, Check], ...]
 
 
 class TypedReader:
@@ -108,7 +112,7 @@ def normal_fields(body: Body) -> dict[str, object]:
             value = fields[name]
             if value is not None and not -MAX_INTEGER <= value <= MAX_INTEGER:
                 raise unfit(f"the integer {value} is not under 2^53")
-        for name in shape.floats + shape.nested:
+        for name, _ in shape.others:
             fields[name] = normal(fields[name], 1)
         _encode(fields)
         return fields
@@ -143,21 +147,11 @@ def _numbers_are_normal(line: Envelope, shape: _Shape) -> bool:
 
     Fields that are integers were bounded in decoding.
     """
-    for name in shape.floats:
+    for name, is_normal in shape.others:
         value = getattr(line, name)
-        if value is not None and not _float_is_normal(value):
-            return False
-    for name in shape.nested:
-        value = getattr(line, name)
-        if value is not None and encode_normal(normal(plain(value), 1)) != _encode(value):
+        if value is not None and not is_normal(value):
             return False
     return True
-
-
-def _float_is_normal(number: float) -> bool:
-    if number:
-        return round(number, DECIMALS) == number and _SMALLEST <= abs(number) <= MAX_INTEGER
-    return repr(number) == "0.0"  # and not -0.0
 
 
 @lru_cache(maxsize=64)
@@ -172,7 +166,6 @@ def _shape(record: type[Body]) -> _Shape:
     names = record.__struct_fields__
     numbered = [name for name in names if not _has_no_numbers(hints[name])]
     exact = {name: _exact(hints[name]) for name in numbered}
-    floats = tuple(name for name in numbered if hints[name] in {float, float | None})
     fields = [(name, exact.get(name) or hints[name]) for name in names]
     made = msgspec.defstruct(
         f"{record.__name__}Line",
@@ -184,15 +177,12 @@ def _shape(record: type[Body]) -> _Shape:
         tag_field="kind",
         forbid_unknown_fields=True,
     )
-    nested = tuple(n for n in numbered if exact[n] is None and n not in floats)
-    integers = tuple(n for n in numbered if exact[n] is not None)
     return _Shape(
         record=record,
         build=_builder(record),
         made=made,
-        integers=integers,
-        floats=floats,
-        nested=nested,
+        integers=tuple(name for name in numbered if exact[name] is not None),
+        others=tuple((n, _check(hints[n])) for n in numbered if exact[n] is None),
     )
 
 
@@ -224,3 +214,49 @@ def _has_no_numbers(hint: Any) -> bool:
     if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
         return all(_has_no_numbers(part) for part in get_type_hints(hint).values())
     return hint in _PLAIN
+
+
+# --- numbers, by the type that holds them ------------------------------------------------------
+
+
+def _check(hint: Any) -> Check:
+    """What tells whether all numbers of a value of this type are normal."""
+    if hint in _OF_NUMBERS:
+        return _OF_NUMBERS[hint]
+    if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
+        return _check_struct(hint)
+    parts = [part for part in get_args(hint) if not _has_no_numbers(part)]
+    if len(parts) != 1:
+        return _is_normal
+    origin, inside = get_origin(hint), _check(parts[0])
+    if origin in {Union, types.UnionType} and set(get_args(hint)) == {parts[0], type(None)}:
+        return lambda value: value is None or inside(value)
+    if origin is tuple:
+        return lambda values: all(map(inside, values))
+    if origin is dict:
+        return lambda named: all(map(inside, named.values())) and all(map(str.isascii, named))
+    return _is_normal
+
+
+def _check_struct(record: type[msgspec.Struct]) -> Check:
+    hints = get_type_hints(record)
+    fields = [(n, _check(hints[n])) for n in hints if not _has_no_numbers(hints[n])]
+    return lambda struct: all(check(getattr(struct, name)) for name, check in fields)
+
+
+def _integer_is_exact(number: int) -> bool:
+    return -MAX_INTEGER <= number <= MAX_INTEGER
+
+
+def _float_is_normal(number: float) -> bool:
+    if number:
+        return round(number, DECIMALS) == number and _SMALLEST <= abs(number) <= MAX_INTEGER
+    return repr(number) == "0.0"  # and not -0.0
+
+
+def _is_normal(value: Any) -> bool:
+    """The same for a value of any type."""
+    return encode_normal(normal(plain(value), 1)) == _encode(value)
+
+
+_OF_NUMBERS: dict[Any, Check] = {int: _integer_is_exact, float: _float_is_normal}
