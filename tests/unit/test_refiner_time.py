@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from gnomon.domain.instants import DAY, HOUR, MINUTE, Millis
+from gnomon.domain.records import SkipReason
 from gnomon.refiner.readiness import DAYS, Evidence, Means, days_of, not_ready
 from gnomon.refiner.schedule import (
     GONE,
@@ -15,13 +16,12 @@ from gnomon.refiner.schedule import (
     has_come,
     next_at,
     not_quiet,
+    refusal,
 )
 
 FINE = Evidence(days=7, engagement=0.5, surfaces=10, off=5, enabled=True, measured=10, needed=10)
 ABLE = Means(autonomy="full", failures=0, referee_fails=False, fault=None)
-QUIET = Quiet(
-    turn_in_flight=False, idle=15 * MINUTE, under_judgment=False, waiting=False, refused=None
-)
+QUIET = Quiet(turn_in_flight=False, idle=15 * MINUTE, under_judgment=False, waiting=False)
 NOW = Millis(100 * DAY)
 
 
@@ -130,13 +130,27 @@ def test_its_next_time_is_told_by_the_clock() -> None:
         ({"waiting": True}, "waiting"),
         ({"idle": 15 * MINUTE - 1}, "near"),
         ({"idle": GONE + 1}, "gone"),
-        ({"refused": "model-error"}, "model"),
-        ({"refused": "no-model"}, "model"),
-        ({"refused": "duty-cycle"}, "budget"),
-        ({"refused": "paused"}, "budget"),
     ],
 )
 def test_what_is_in_the_way_is_named(changed: dict[str, object], reason: str | None) -> None:
     found = not_quiet(replace(QUIET, **changed))  # type: ignore[arg-type] - by name
+    assert found == reason
+    assert found is None or SENTENCES[found].endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("skipped", "reason"),
+    [
+        (None, None),
+        ("model-error", "model"),
+        ("no-model", "model"),
+        ("duty-cycle", "budget"),
+        ("paused", "budget"),
+    ],
+)
+def test_what_would_refuse_its_calls_is_named(
+    skipped: SkipReason | None, reason: str | None
+) -> None:
+    found = refusal(skipped)
     assert found == reason
     assert found is None or SENTENCES[found].endswith(".")

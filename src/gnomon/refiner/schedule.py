@@ -46,15 +46,12 @@ class Last:
 
 @dataclass(frozen=True)
 class Quiet:
-    """`idle` is milliseconds since the operator's last sign, on a clock that nobody sets;
-    `refused` why a background call would be refused now.
-    """
+    """`idle` is milliseconds since the operator's last sign, on a clock that nobody sets."""
 
     turn_in_flight: bool
     idle: int
     under_judgment: bool
     waiting: bool
-    refused: SkipReason | None
 
 
 def has_come(every: Every, last: Last, ticks: int, now: Millis) -> bool:
@@ -82,9 +79,16 @@ def not_quiet(quiet: Quiet) -> NotDue | None:
             return "near"
         case Quiet(idle=idle) if idle > GONE:
             return "gone"
-        case Quiet(refused=None):
+        case _:
             return None
-        case Quiet(refused="model-error" | "no-model"):
+
+
+def refusal(reason: SkipReason | None) -> NotDue | None:
+    """The same of what would refuse its calls, by the word of a skipped tick."""
+    match reason:
+        case None:
+            return None
+        case "model-error" | "no-model":
             return "model"
         case _:
             return "budget"

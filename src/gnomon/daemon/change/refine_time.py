@@ -123,26 +123,35 @@ class RefineTime:
         """
         if not (self._parts.loaded.config.dev_mode or self.state.enabled_at is not None):
             return NOT_ENABLED
-        reason = self.in_the_way()
+        reason = self._disturbed(self._parts.idle())
+        if reason is None and not self._has_come(now):
+            reason = "early"
+        reason = reason or self._refused()
         if reason is not None:
             return SENTENCES[reason]
-        if not schedule.has_come(self._every, self._last, self._parts.ticks(), now):
-            return SENTENCES["early"]
         missing = self._missing_lately(now)
         return missing[0].sentence if missing else None
 
-    def in_the_way(self, *, by_hand: bool = False) -> NotDue | None:
-        """What is going on that it must not disturb. Who runs it by hand is no obstacle to it."""
+    def in_the_way_by_hand(self) -> NotDue | None:
+        """What it must not disturb. Who runs it by hand is no obstacle to it."""
+        return self._disturbed(schedule.IDLE) or self._refused()
+
+    def _disturbed(self, idle: int) -> NotDue | None:
         parts, state = self._parts, self._parts.changes.state()
         return schedule.not_quiet(
             Quiet(
                 turn_in_flight=parts.turn_in_flight(),
-                idle=schedule.IDLE if by_hand else parts.idle(),
+                idle=idle,
                 under_judgment=state.under_judgment is not None,
                 waiting=next(state.open(), None) is not None,
-                refused=parts.broker.skip_reason(PURPOSE),
             )
         )
+
+    def _refused(self) -> NotDue | None:
+        return schedule.refusal(self._parts.broker.skip_reason(PURPOSE))
+
+    def _has_come(self, now: Millis) -> bool:
+        return schedule.has_come(self._every, self._last, self._parts.ticks(), now)
 
     def next_at(self, now: Millis) -> Millis:
         return schedule.next_at(self._every, self._last, now)

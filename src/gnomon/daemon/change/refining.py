@@ -83,7 +83,7 @@ class RefineDesk:
         if missing:
             more = f" And {len(missing) - 1} more: `gnomon refine status`." if missing[1:] else ""
             return _nothing(missing[0].sentence + more)
-        reason = self._time.in_the_way(by_hand=True)
+        reason = self._time.in_the_way_by_hand()
         if reason is not None:
             return _nothing(SENTENCES[reason])
         return await self._started(now)
