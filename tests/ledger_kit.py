@@ -9,6 +9,7 @@ from gnomon.domain.ports import Clock
 from gnomon.domain.records import AnchoredHead, DecisionBody, Tick
 from gnomon.ledger.codec import encode_line, line_hash
 from gnomon.ledger.file import LedgerFile
+from gnomon.ledger.stretch import StretchCount
 from gnomon.testing.clock import START, FakeClock
 
 NAME = "decision-ledger"
@@ -40,9 +41,17 @@ def open_ticks(
     *,
     said: list[str] | None = None,
     known: AnchoredHead | None = None,
+    stretch: StretchCount | None = None,
     disk: Disk = SYSTEM_DISK,
 ) -> LedgerFile:
     said = [] if said is None else said
     return LedgerFile.open(
-        path, NAME, DecisionBody, clock or FakeClock(), said.append, known=known, disk=disk
+        path,
+        NAME,
+        DecisionBody,
+        clock or FakeClock(),
+        said.append,
+        known=known,
+        stretch=stretch,
+        disk=disk,
     )

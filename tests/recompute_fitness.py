@@ -25,18 +25,15 @@ def seconds(text: str) -> float:
 def recompute(
     decisions: list[Fields], engagement: list[Fields], fitness: list[Fields], config: Fields
 ) -> list[str]:
-    found: list[str] = []
-    boundary = 0.0
-    firsts: set[str] = set()
+    found = written_twice(fitness)
+    boundary, measured = 0.0, 0
     for number, line in enumerate(fitness):
         if line["kind"] == "gap":
             found += gap_faults(decisions, line, fitness[number + 1 :])
             continue
-        if line["kind"] == "window":
-            boundary = seconds(line["window_end"]) + 60
-            if line["window_start"] in firsts:
-                found.append(f"{line['window_start']}: written twice")
-            firsts.add(line["window_start"])
+        used = line["inputs"]["decision-ledger"]["seq"]
+        if used > measured:
+            boundary, measured = looked_at(line, decisions, engagement), used
         wanted = {
             **stall(decisions, line, config),
             **engaged(engagement, line, boundary, config),
@@ -49,6 +46,24 @@ def recompute(
                     f"{line['kind']} {line['window_start']}: {name} is {line[name]}, not {value}"
                 )
     return found
+
+
+def written_twice(fitness: list[Fields]) -> list[str]:
+    starts = [line["window_start"] for line in fitness if line["kind"] == "window"]
+    return [f"{start}: written twice" for start in set(starts) if starts.count(start) > 1]
+
+
+def looked_at(line: Fields, decisions: list[Fields], engagement: list[Fields]) -> float:
+    """Until when the surfaces of a window were watched: its end and a minute, or its last decision
+    where the clock was set back out of it. Then something lies after it by number, and by time
+    in it.
+    """
+    end = seconds(line["window_end"])
+    decided, engaged_to = (line["inputs"][f"{n}-ledger"]["seq"] for n in ("decision", "engagement"))
+    back = any(seconds(each["at"]) < end for each in decisions[decided : decided + 1]) or any(
+        seconds(each["at"]) < end + 60 for each in engagement[engaged_to : engaged_to + 1]
+    )
+    return seconds(decisions[decided - 1]["at"]) if back else end + 60
 
 
 def gap_faults(decisions: list[Fields], gap: Fields, later: list[Fields]) -> list[str]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from gnomon.domain.instants import Millis, iso, parse_iso
-from gnomon.domain.ledgers import BODIES, Line
+from gnomon.domain.ledgers import BODIES, LedgerName, Line
 from gnomon.domain.records import (
     AttemptOutcome,
     Body,
@@ -28,11 +28,12 @@ from gnomon.domain.records_referee import (
     SurfaceEmitted,
     Window,
 )
+from gnomon.ledger.stretch import StretchCount
 from gnomon.referee import availability, engagement
 from gnomon.referee.config import FitnessConfig, Loaded
 from gnomon.referee.engagement import Engagement
 from gnomon.referee.fitness_tail import FitnessTail
-from gnomon.referee.windows import Evidence, plan
+from gnomon.referee.windows import Evidence, Stretches, plan
 from gnomon.testing.clock import FakeClock
 from gnomon.testing.ledger import MemoryLedger
 
@@ -89,11 +90,15 @@ class Story:
     version: str = V1
 
     def __post_init__(self) -> None:
-        self.decisions = MemoryLedger("decision-ledger", BODIES["decision-ledger"], self.clock)
-        self.engagement = MemoryLedger("engagement-ledger", BODIES["engagement-ledger"], self.clock)
+        self.stretch = StretchCount()
+        self.decisions = self._ledger("decision-ledger")
+        self.engagement = self._ledger("engagement-ledger")
         self.state = Engagement(self.config)
         self.reflections = 0
         self.emitted = 0
+
+    def _ledger(self, name: LedgerName) -> MemoryLedger:
+        return MemoryLedger(name, BODIES[name], self.clock, self.stretch)
 
     @property
     def now(self) -> Millis:
@@ -165,8 +170,7 @@ class Story:
         before = self.now
         self.clock.step(seconds)
         if seconds < 0:
-            at_once(self.engagement.begin_segment())
-            at_once(self.decisions.begin_segment())
+            self.stretch.set_back(self.now)
         self.say(
             ClockStepped(
                 step_seconds=round(seconds), wall_before=iso(before), wall_after=iso(self.now)
@@ -230,7 +234,7 @@ class Story:
         evidence = Evidence(
             decisions=self.decisions.lines[tail.decision.seq :],
             engagement=self.engagement.lines[tail.after :],
-            set_backs=self.decisions.set_backs,
+            stretches=Stretches(self.decisions.segment_starts, self.engagement.segment_starts),
             cited_at=self.decisions.lines[tail.decision.seq - 1].at if tail.decision.seq else None,
         )
         return list(plan(tail, evidence, self.loaded, self.now if now is None else now))

@@ -17,6 +17,7 @@ from gnomon.domain.records import DecisionBody
 from gnomon.ledger.file import LedgerFile
 from gnomon.ledger.opening import inspect, set_aside
 from gnomon.ledger.reading import LedgerReader
+from gnomon.ledger.stretch import StretchCount
 from gnomon.statefile import read_state, write_state
 from gnomon.testing.clock import FakeClock
 from gnomon.testing.crash import LOST, POINTS_WHEN, CrashDisk, Kill, Killed
@@ -44,12 +45,14 @@ class Script:
             self.disk.abandon()
 
     async def _write(self) -> None:
+        stretch = StretchCount()
         ledger = LedgerFile.open(
             self.path,
             NAME,
             DecisionBody,
             self.clock,
             lambda _: None,
+            stretch=stretch,
             disk=self.disk,
             threads=InlineThreads(),
         )
@@ -61,7 +64,7 @@ class Script:
         await self._append(ledger, durable=False)
         self.clock.step(-3_600)
         await self._append(ledger)
-        await ledger.begin_segment()
+        stretch.begin()
         await self._append(ledger)
         await self._append(ledger, durable=False)
         await ledger.close()

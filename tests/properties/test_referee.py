@@ -1,6 +1,7 @@
 """Whatever happens in whatever order: the referee's numbers hold together."""
 
 import json
+from collections.abc import Callable
 from itertools import pairwise, permutations
 from random import Random
 from typing import Any
@@ -20,7 +21,7 @@ from gnomon.referee.engagement import STRENGTH, Engagement
 from gnomon.referee.fitness import window_start
 from gnomon.referee.fitness_tail import FitnessTail
 from gnomon.referee.pooled import wilson
-from gnomon.referee.windows import stays
+from gnomon.referee.windows import Stretches, stays
 from tests.recompute_fitness import recompute
 from tests.referee_kit import Story, standing
 
@@ -38,7 +39,12 @@ def said(bodies: list[FitnessBody]) -> list[dict[str, Any]]:
 
 
 def wild_life(
-    seed: int, *, steps: int = 160, horizon: int = 6 * 3600, sets_clock: bool = False
+    seed: int,
+    *,
+    steps: int = 160,
+    horizon: int = 6 * 3600,
+    sets_clock: bool = False,
+    meanwhile: Callable[[Story], None] = lambda _: None,
 ) -> Story:
     """A life of some days: reflections, surfaces, answers, stops, crashes, sleep."""
     rng = Random(seed)
@@ -52,6 +58,7 @@ def wild_life(
         else:
             do_something(story, rng)
         story.sweep()
+        meanwhile(story)
     return story
 
 
@@ -109,7 +116,7 @@ def test_every_number_recomputes_from_the_lines_by_other_code(seed: int) -> None
     assert recompute(decisions, engagement, said(bodies), config) == []
 
 
-@pytest.mark.parametrize("seed", [*range(8), 32, 103, 147, 156])
+@pytest.mark.parametrize("seed", [*range(8), 32, 103, 147, 153, 156])
 def test_every_number_recomputes_however_the_clock_is_set(seed: int) -> None:
     story = wild_life(seed, sets_clock=True)
     story.tick(40)
@@ -124,6 +131,17 @@ def test_every_number_recomputes_however_the_clock_is_set(seed: int) -> None:
         if cut % 5 == seed % 5:
             assert bodies[:cut] + story.fitness(tail=handed) == bodies
         tail.take(body)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_what_is_written_does_not_depend_on_when_the_writer_runs_however_the_clock_is_set(
+    seed: int,
+) -> None:
+    tail, written = FitnessTail(), list[FitnessBody]()
+    story = wild_life(
+        seed, sets_clock=True, meanwhile=lambda story: written.extend(story.fitness(tail=tail))
+    )
+    assert written == story.fitness()
 
 
 def test_the_other_code_finds_a_number_that_is_wrong() -> None:
@@ -214,12 +232,19 @@ def test_an_instant_lies_in_exactly_one_window(at: int, seconds: int) -> None:
 @settings(max_examples=30, deadline=None)
 @given(st.lists(st.integers(1, 20_000), min_size=1, max_size=40))
 def test_stays_are_a_partition_of_the_lines(pauses: list[int]) -> None:
+    """A pause that divides by 7 sets the clock back instead."""
     story = Story()
     for pause in pauses:
         story.tick(1, every=pause)
-    found = list(stays(story.decisions.lines, HOUR))
+        if pause % 7 == 0:
+            story.step(-pause - 3600)
+    stretches = Stretches(story.decisions.segment_starts, story.engagement.segment_starts)
+    found = list(stays(story.decisions.lines, HOUR, stretches))
     assert sum(stay.tally.ticks for stay in found) == len(pauses)
-    assert all(stay.followed == "later" for stay in found[:-1])
+    entered = [(stay.stretch, stay.tally.start) for stay in found]
+    assert entered == sorted(set(entered))
+    for stay, following in pairwise(found):
+        assert stay.is_last == (stay.stretch < following.stretch)
 
 
 # --- precedence is a lattice ---------------------------------------------------------------------

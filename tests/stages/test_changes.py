@@ -269,7 +269,7 @@ async def test_unusable_replies_end_a_test_early_whatever_the_clock_says(lab: La
     assert lab.changes.known("change-0001").status == "watched"
     assert isinstance(lab.stores.clock, FakeClock)
     lab.stores.clock.step(-86_400)
-    await lab.stores.begin_segments()
+    lab.stores.begin_segments()
     await lab.stores.append(
         "decision-ledger", Tick(scaffold_version=version, skip_reason="invalid-output")
     )

@@ -4,6 +4,7 @@ appends what it says, also when either is killed.
 
 import asyncio
 import json
+from bisect import bisect_right
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -112,13 +113,10 @@ class Kernel:
 
 def copy(ledger: MemoryLedger, path: Path) -> None:
     """A memory's ledger as files, a segment each time its clock went back."""
-    parts: list[list[bytes]] = [[]]
-    last = Millis(0)
+    parts: list[list[bytes]] = [[] for _ in range(1 + len(ledger.segment_starts))]
     for line in ledger.lines:
-        if line.at < last:
-            parts.append([])
-        last = line.at
-        parts[-1].append(encode_line(line.seq, line.at, line.prev, line.body) + b"\n")
+        raw = encode_line(line.seq, line.at, line.prev, line.body)
+        parts[bisect_right(ledger.segment_starts, line.seq)].append(raw + b"\n")
     for number, part in enumerate(parts, start=1):
         name = path if number == 1 else path.with_name(f"{path.stem}.{number:04d}.jsonl")
         name.write_bytes(b"".join(part))
@@ -534,8 +532,6 @@ async def test_a_clock_set_back_while_the_machine_was_off_makes_no_window_twice(
     live(story, 4.5, reflecting=True)
     await kernel.run()
     story.clock.step(-40 * 60)  # nobody notes it; each ledger begins its next file
-    for ledger in (story.decisions, story.engagement):
-        await ledger.begin_segment()
     story.begin(cause="crash", gap_seconds=200)
     live(story, 0.1, reflecting=True)
     await kernel.run()
@@ -559,8 +555,6 @@ async def test_an_hour_lived_twice_is_no_new_window_though_the_year_is_wrong_by_
     await kernel.run()
     live(story, 0.2, reflecting=True)
     story.clock.step(-365 * 86_400)
-    for ledger in (story.decisions, story.engagement):
-        await ledger.begin_segment()
     story.begin(cause="crash", gap_seconds=200)
     live(story, 1.5, reflecting=True)
     await kernel.run()

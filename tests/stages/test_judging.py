@@ -268,7 +268,7 @@ async def test_lines_that_are_not_those_that_were_written_are_judged_by_nobody(
 
 async def test_it_is_granted_the_fitness_ledger_and_nothing_else(court: Court) -> None:
     await court.tested(0.4, 0.6)
-    await court.lab.stores.begin_segments()
+    court.lab.stores.stretch.begin()
     await court.hours(1, 0.4, 0.6)
     await court.run()
     [grants] = court.grants

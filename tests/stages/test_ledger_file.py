@@ -14,8 +14,8 @@ from gnomon.domain.instants import Millis
 from gnomon.domain.ledgers import Head
 from gnomon.domain.records import AnchoredHead, DecisionBody
 from gnomon.ledger.codec import MAX_LINE, line_hash
-from gnomon.ledger.file import LedgerFile
 from gnomon.ledger.reading import LedgerReader
+from gnomon.ledger.stretch import StretchCount
 from gnomon.testing.clock import START, FakeClock
 from tests.ledger_kit import NAME, open_ticks, tick, tick_lines, versions
 
@@ -227,15 +227,44 @@ async def test_a_forward_step_stays_in_the_segment(path: Path, forward: int) -> 
     await ledger.close()
 
 
-async def test_a_segment_is_begun_on_request_once_and_only_after_lines(path: Path) -> None:
+async def test_ledgers_that_count_together_begin_the_same_segment(path: Path) -> None:
+    clock, stretch = FakeClock(), StretchCount()
+    often, seldom = (
+        open_ticks(path.with_name(name), clock, stretch=stretch)
+        for name in ("often.jsonl", "seldom.jsonl")
+    )
+    for n in range(1, 4):
+        await often.append(tick(n))
+        clock.step(-HOUR)
+    await seldom.append(tick(1))
+    assert (often.head.segment, seldom.head.segment) == (3, 4)
+    await often.append(tick(4))
+    assert (often.head.segment, often.head.seq) == (4, 4)
+    reader = LedgerReader(path.with_name("often.jsonl"), NAME, DecisionBody)
+    assert reader.segment_starts(often.head) == (2, 3, 4)
+    reader = LedgerReader(path.with_name("seldom.jsonl"), NAME, DecisionBody)
+    assert reader.segment_starts(seldom.head) == (1, 1, 1)
+    assert versions(list(seldom.read())) == [1]
+    await often.close()
+    await seldom.close()
+    stretch = StretchCount()
+    often, seldom = (
+        open_ticks(path.with_name(name), clock, stretch=stretch)
+        for name in ("often.jsonl", "seldom.jsonl")
+    )
+    clock.step(-HOUR)
+    await seldom.append(tick(2))
+    assert (often.head.segment, seldom.head.segment, stretch.number) == (4, 5, 5)
+    await often.close()
+    await seldom.close()
+
+
+async def test_an_empty_last_segment_is_gone_on_with(path: Path) -> None:
     ledger = open_ticks(path)
-    await ledger.begin_segment()
-    assert ledger.head == Head()
     await ledger.append(tick(1))
-    await asyncio.gather(ledger.begin_segment(), ledger.begin_segment())
-    assert (ledger.head.segment, ledger.head.seq, ledger.head.offset) == (2, 1, 0)
     await ledger.close()
-    ledger = open_ticks(path)  # an empty last segment
+    path.with_name("decision-ledger.0002.jsonl").touch()  # killed before its first line
+    ledger = open_ticks(path)
     assert (ledger.head.segment, ledger.head.seq, ledger.head.offset) == (2, 1, 0)
     await ledger.append(tick(2))
     assert versions(list(ledger.read())) == [1, 2]
@@ -245,8 +274,8 @@ async def test_a_segment_is_begun_on_request_once_and_only_after_lines(path: Pat
 async def test_a_torn_tail_before_an_empty_segment_is_set_aside_too(path: Path) -> None:
     ledger = open_ticks(path)
     await ledger.append(tick(1))
-    await ledger.begin_segment()
     await ledger.close()
+    path.with_name("decision-ledger.0002.jsonl").touch()
     with path.open("ab") as file:
         file.write(b'{"torn')
     said: list[str] = []
@@ -258,10 +287,11 @@ async def test_a_torn_tail_before_an_empty_segment_is_set_aside_too(path: Path) 
 
 
 async def test_a_missing_segment_refuses_to_open(path: Path) -> None:
-    ledger = open_ticks(path)
+    stretch = StretchCount()
+    ledger = open_ticks(path, stretch=stretch)
     for n in (1, 2, 3):
         await ledger.append(tick(n))
-        await ledger.begin_segment()
+        stretch.begin()
     await ledger.close()
     path.with_name("decision-ledger.0002.jsonl").unlink()
     with pytest.raises(LedgerCorruptError, match=r"0003\.jsonl"):
@@ -307,12 +337,13 @@ async def test_ranges_span_segments_whose_times_overlap(path: Path) -> None:
 
 
 async def test_a_reader_without_a_writer_stops_at_the_head_it_was_given(path: Path) -> None:
-    ledger = open_ticks(path)
+    stretch = StretchCount()
+    ledger = open_ticks(path, stretch=stretch)
     for n in range(1, 6):
         await ledger.append(tick(n))
     head = ledger.head
     await ledger.append(tick(6))
-    await ledger.begin_segment()
+    stretch.begin()
     await ledger.append(tick(7))
     reader = LedgerReader(path, NAME, DecisionBody)
     assert versions(list(reader.read(until=head))) == [1, 2, 3, 4, 5]
@@ -465,9 +496,11 @@ async def test_a_link_in_the_place_of_a_ledger_is_not_followed(path: Path) -> No
 async def test_no_descriptor_is_left_open(path: Path) -> None:
     before = len(os.listdir("/proc/self/fd"))
     for _ in range(3):
-        ledger = LedgerFile.open(path, NAME, DecisionBody, FakeClock(), print)
+        stretch = StretchCount()
+        ledger = open_ticks(path, stretch=stretch)
         await ledger.append(tick(1))
-        await ledger.begin_segment()
+        stretch.begin()
+        await ledger.append(tick(2))
         assert list(ledger.read())
         await ledger.close()
     assert len(os.listdir("/proc/self/fd")) == before

@@ -5,7 +5,7 @@ import pytest
 from gnomon.domain.instants import HOUR, SECOND, Millis, iso
 from gnomon.domain.records_referee import ClockStepped, GatewayStarted, GatewayStopped
 from gnomon.referee.availability import Availability, Away, intervals, paused, resumed, slept
-from tests.referee_kit import BOOT, MORNING, Story, at_once
+from tests.referee_kit import BOOT, MORNING, Story
 
 DAY_SECONDS = 86_400.0
 
@@ -155,8 +155,6 @@ def test_lines_between_a_step_and_its_discovery_do_not_count_for_it(seconds: int
     before = story.now
     story.clock.advance(10)
     story.clock.step(seconds)
-    if seconds < 0:
-        at_once(story.engagement.begin_segment())  # as a file does by itself
     story.surface()
     story.clock.advance(20)
     story.say(

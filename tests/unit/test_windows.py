@@ -7,12 +7,12 @@ import pytest
 from gnomon.domain.errors import LedgerCorruptError
 from gnomon.domain.instants import HOUR, Millis, iso, parse_iso
 from gnomon.domain.records import AnchoredHead
-from gnomon.domain.records_referee import Amendment, FitnessBody, Gap, Window
+from gnomon.domain.records_referee import Amendment, ClockStepped, FitnessBody, Gap, Window
 from gnomon.referee.config import FitnessConfig
 from gnomon.referee.fitness_tail import FitnessTail, Standing
-from gnomon.referee.windows import Evidence, plan, stays
+from gnomon.referee.windows import Evidence, Stretches, plan, stays
 from gnomon.testing.clock import FakeClock
-from tests.referee_kit import V1, V2, Story, at_once, hour, standing
+from tests.referee_kit import V1, V2, Story, hour, standing
 
 
 def live_hours(story: Story, hours: float) -> None:
@@ -360,13 +360,50 @@ def test_a_small_step_back_that_nobody_noted_holds_up_nothing() -> None:
     live_hours(story, 0.6)
     story.answer(story.surface(), "acted")
     story.clock.step(-900)
-    for ledger in (story.decisions, story.engagement):
-        at_once(ledger.begin_segment())
     story.begin(cause="crash", gap_seconds=200)
     story.answer(story.surface(), "acted")
     live_hours(story, 1)
     first = standing(story.fitness())[hour(0)]
     assert first.engagement_counts.acted == 2
+
+
+def test_a_surface_that_came_before_the_step_was_noted_holds_up_nothing() -> None:
+    """Found by a simulated life: the clock was set back by a year, and dated a surface before
+    the next beat noted it.
+    """
+    story = Story()
+    story.begin()
+    live_hours(story, 1.4)
+    before = story.now
+    story.clock.step(-365 * 86_400)
+    story.surface()
+    story.say(
+        ClockStepped(step_seconds=-365 * 86_400, wall_before=iso(before), wall_after=iso(story.now))
+    )
+    live_hours(story, 0.5)
+    story.step(365 * 86_400)
+    live_hours(story, 2)
+    story.answer(story.surface(), "acted")
+    live_hours(story, 2)
+    found = standing(story.fitness())
+    assert sum(line.engagement_counts.acted for line in found.values()) == 1
+
+
+def test_a_window_left_and_entered_again_without_a_decision_between_measures_nothing() -> None:
+    """Found by a simulated life: at 18:58 the clock goes back to 17:59, and the next decision
+    comes at 18:00.
+    """
+    story = Story()
+    story.begin()
+    live_hours(story, 1.95)
+    story.step(-3600)
+    story.clock.advance(240)
+    live_hours(story, 2)
+    story.answer(story.surface(), "acted")
+    live_hours(story, 2)
+    found = standing(story.fitness())
+    assert found[hour(1)].stall_reason == "clock_step"
+    assert sum(line.engagement_counts.acted for line in found.values()) == 1
 
 
 def stepping() -> Story:
@@ -472,7 +509,7 @@ def test_a_window_that_cannot_be_read_to_its_end_is_null() -> None:
 def test_lines_that_cannot_be_read_at_all_are_an_error() -> None:
     story = Story()
     with pytest.raises(LedgerCorruptError):
-        list(stays(broken_after(story, 0), 3_600_000))
+        list(stays(broken_after(story, 0), 3_600_000, Stretches()))
 
 
 def test_a_cited_line_that_is_gone_nulls_what_follows() -> None:
@@ -487,7 +524,7 @@ def test_a_cited_line_that_is_gone_nulls_what_follows() -> None:
 
 def test_without_a_decision_there_is_nothing_to_say() -> None:
     assert Story().fitness() == []
-    assert list(stays([], 3_600_000)) == []
+    assert list(stays([], 3_600_000, Stretches())) == []
 
 
 def test_a_window_is_not_final_while_the_beat_that_says_ignored_is_still_to_come() -> None:

@@ -12,7 +12,7 @@ from concurrent.futures import Executor
 from pathlib import Path
 
 from gnomon.disk import SYSTEM_DISK, Disk
-from gnomon.domain.instants import MINUTE, Millis
+from gnomon.domain.instants import Millis
 from gnomon.domain.ledgers import Ack, Head, Line
 from gnomon.domain.ports import Clock
 from gnomon.domain.records import AnchoredHead, Body
@@ -23,11 +23,10 @@ from gnomon.ledger.opening import create, inspect, set_aside
 from gnomon.ledger.reading import UNTIL_THE_END, LedgerReader
 from gnomon.ledger.refusals import closed, refused
 from gnomon.ledger.segments import segment_path
+from gnomon.ledger.stretch import StretchCount
 
 SYNC_WITHIN = 0.5
 """Seconds until lines that were acknowledged before their sync are synced; page 2: one."""
-STEPPED_BACK = 5 * MINUTE
-"""The wall this far behind the last line has stepped back (page 2: more than 300 s)."""
 Journal = Callable[[str], None]
 """Takes one sentence for the journal."""
 
@@ -39,10 +38,16 @@ class LedgerFile:
     """
 
     def __init__(
-        self, reader: LedgerReader, clock: Clock, disk: Disk, threads: Executor | None
+        self,
+        reader: LedgerReader,
+        clock: Clock,
+        stretch: StretchCount,
+        disk: Disk,
+        threads: Executor | None,
     ) -> None:
         self._reader = reader
         self._clock = clock
+        self._stretch = stretch
         self._disk = disk
         self._threads = threads
         self._flusher: Flusher | None = None
@@ -58,11 +63,10 @@ class LedgerFile:
         self._syncing = False
         self._sync_ended: list[asyncio.Future[None]] = []
         self._late: asyncio.TimerHandle | None = None
-        self._segment_wanted: list[asyncio.Future[None]] = []
         self._idle: list[asyncio.Future[None]] = []
 
     @classmethod
-    def open(
+    def open(  # noqa: PLR0913 - the wiring hands over each part
         cls,
         path: Path,
         name: str,
@@ -71,16 +75,19 @@ class LedgerFile:
         journal: Journal,
         *,
         known: AnchoredHead | None = None,
+        stretch: StretchCount | None = None,
         disk: Disk = SYSTEM_DISK,
         threads: Executor | None = None,
     ) -> "LedgerFile":
         """Open or create the ledger that begins in `path`.
 
-        `known` is its last anchored head: the chain is checked from there on. A torn tail is
-        set aside and told to the journal. Syncs run in `threads` (the loop's flusher if null).
+        `known` is its last anchored head: the chain is checked from there on. `stretch` counts
+        when the clock was set back, together with other ledgers. A torn tail is set aside and
+        told to the journal. Syncs run in `threads` (the loop's flusher if null).
         Raises LedgerCorruptError for any other bad line, LedgerError when the disk refuses.
         """
-        ledger = cls(LedgerReader(path, name, bodies), clock, disk, threads)
+        reader = LedgerReader(path, name, bodies)
+        ledger = cls(reader, clock, stretch or StretchCount(), disk, threads)
         ledger._open(journal, known)
         return ledger
 
@@ -106,9 +113,7 @@ class LedgerFile:
     @property
     def busy(self) -> bool:
         """Whether lines wait to be written or synced."""
-        return bool(self._waiting or self._syncing or self._segment_wanted) or (
-            self._written != self._durable
-        )
+        return bool(self._waiting or self._syncing) or self._written != self._durable
 
     async def append(self, body: Body, *, durable: bool = True) -> Ack:
         """Write one line and return once it is on the medium (see `Ledger.append`).
@@ -134,17 +139,6 @@ class LedgerFile:
     ) -> Iterator[Line]:
         """Lines with `since <= at < until_at`. O(log n + lines read), over all segments."""
         return self._reader.read_range(since, until_at, until=until or self._acknowledged)
-
-    async def begin_segment(self) -> None:
-        """Begin the next file, its `prev` carried over: `at` may start lower there.
-
-        For a backward step of the clock. Does nothing while the current one is empty.
-        """
-        self._check_open()
-        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._segment_wanted.append(done)
-        self._arrange()
-        await done
 
     async def synced(self) -> None:
         """Return once every line written so far is on the medium."""
@@ -196,6 +190,7 @@ class LedgerFile:
             raise refused(self.name, error) from error
         self._written = self._acknowledged = self._durable = found.head
         self._last_at = found.last_at
+        self._stretch.join(found.head.segment, found.last_at)
         self._closed_because = None
 
     def _cut_to(self, head: Head) -> None:
@@ -244,23 +239,14 @@ class LedgerFile:
             raise
 
     def _write_waiting(self) -> None:
-        while self._closed_because is None:
-            if self._segment_due():
-                if self._syncing or self._written != self._durable:
-                    return  # the old segment is closed only once it is whole on the medium
+        while self._closed_because is None and self._waiting:
+            self._stretch.take(self._clock.wall())
+            if self._written.segment == self._stretch.number:
+                self._write_batch()
+            elif self._syncing or self._written != self._durable:
+                return  # the old segment is closed only once it is whole on the medium
+            else:
                 self._next_segment()
-            if not self._waiting:
-                return
-            self._write_batch()
-
-    def _segment_due(self) -> bool:
-        if self._segment_wanted:
-            return True
-        return (
-            bool(self._waiting)
-            and self._last_at is not None
-            and self._clock.wall() < self._last_at - STEPPED_BACK
-        )
 
     def _write_batch(self) -> None:
         at = max(self._clock.wall(), self._last_at or Millis(0))
@@ -299,20 +285,19 @@ class LedgerFile:
         return error
 
     def _next_segment(self) -> None:
-        if self._written.offset:
-            number = self._written.segment + 1
-            try:
-                create(self._reader.first, number, self._disk)
-                fd = self._disk.open_append(segment_path(self._reader.first, number))
-            except OSError as error:
-                self._close(f"its next segment could not be begun ({error.strerror})")
-                return
-            self._disk.close(self._fd)
-            self._fd = fd
-            head = Head(seq=self._written.seq, sha256=self._written.sha256, segment=number)
-            self._written = self._acknowledged = self._durable = head
+        """Begin the next file, `prev` carried over: `at` may start lower there."""
+        number = self._written.segment + 1
+        try:
+            create(self._reader.first, number, self._disk)
+            fd = self._disk.open_append(segment_path(self._reader.first, number))
+        except OSError as error:
+            self._close(f"its next segment could not be begun ({error.strerror})")
+            return
+        self._disk.close(self._fd)
+        self._fd = fd
+        head = Head(seq=self._written.seq, sha256=self._written.sha256, segment=number)
+        self._written = self._acknowledged = self._durable = head
         self._last_at = None
-        release(self._segment_wanted)
 
     # --- syncing ---------------------------------------------------------------------------
 
@@ -331,7 +316,7 @@ class LedgerFile:
         if self._written == self._durable:
             release(self._idle)
             return
-        if not (forced or self._unsynced or self._waiting or self._idle or self._segment_wanted):
+        if not (forced or self._unsynced or self._waiting or self._idle):
             return  # only lines that were acknowledged early: their timer runs
         if self._late is not None:
             self._late.cancel()
@@ -385,7 +370,6 @@ class LedgerFile:
         said = answer if error is None or isinstance(error, Exception) else error
         refuse(self._waiting + self._unsynced, said)
         self._waiting, self._unsynced = [], []
-        release(self._segment_wanted, said)
         release(self._idle, said)
         self._release(reason)
 

@@ -62,16 +62,17 @@ class LedgerReader:
             reason = "the ledger does not reach the head that was acknowledged"
             raise self.corrupt(chain.seq + 1, reason)
 
-    def set_backs(self, until: Head | None = None) -> frozenset[int]:
-        """`seq` of each line before which the clock had been set back: the first one of every
-        later segment. O(segments).
+    def segment_starts(self, until: Head) -> tuple[int, ...]:
+        """The `seq` from which on lines lie in the second segment, the third, and so on, up to a
+        head. O(segments).
         """
-        found: set[int] = set()
-        for span in self._ends(until):
-            if span.segment.number > 1 and span.end:
-                line = next(self.walk(Span(span.segment, 0, span.end), Chain.anywhere()), None)
-                found |= set() if line is None else {line.seq}
-        return frozenset(found)
+        following, found = until.seq + 1, list[int]()
+        for span in reversed([span for span in self._ends(until) if span.segment.number > 1]):
+            if span.end:
+                begun = self.walk(Span(span.segment, 0, span.end), Chain.anywhere())
+                following = next(line.seq for line in begun)
+            found.append(following)
+        return tuple(reversed(found))
 
     def read_range(
         self, since: Millis, until_at: Millis = UNTIL_THE_END, *, until: Head | None = None

@@ -6,10 +6,10 @@ a later window. A line already there is taken in (`FitnessTail`) and not made ag
 writer that was killed at any point goes on where the ledger stops.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Literal
 
 from msgspec.structs import asdict, replace
 
@@ -41,19 +41,38 @@ from gnomon.referee.fitness_tail import DECISIONS, ENGAGEMENT, FitnessTail
 SETTLES_AFTER = MINUTE
 """A window is computed so long after its end: a beat, so that its last lines are written."""
 
-Next = Literal["later", "earlier", "none"]
-
 
 @dataclass(frozen=True)
 class Stay:
-    """The decision lines between entering a window and leaving it. `followed`: whether the
-    next line lies in a later window, or in an earlier one (the clock was set back).
+    """The decision lines between entering a window and leaving it, within one stretch of the
+    clock. `is_last`: no line is known that was written later in the same stretch.
     """
 
     tally: Tally
-    followed: Next
-    set_back: bool = False
-    """Whether the clock had been set back just before it."""
+    stretch: int
+    is_last: bool
+
+
+@dataclass(frozen=True)
+class Stretches:
+    """In which stretch, from one setting back of the clock to the next, a line was written: the
+    two ledgers count them together (`gnomon.ledger.stretch`). Each holds the `seq` from which on
+    its lines lie in the second stretch, the third, and so on.
+    """
+
+    decisions: tuple[int, ...] = ()
+    engagement: tuple[int, ...] = ()
+
+    def of_decision(self, seq: int) -> int:
+        return bisect_right(self.decisions, seq)
+
+    def of_engagement(self, seq: int) -> int:
+        return bisect_right(self.engagement, seq)
+
+    @property
+    def present(self) -> int:
+        """The one that has not ended."""
+        return max(len(self.decisions), len(self.engagement))
 
 
 @dataclass(frozen=True)
@@ -62,17 +81,15 @@ class Evidence:
 
     `decisions` are the lines after `tail.decision`; reading them may raise LedgerCorruptError.
     `engagement` are all lines after `tail.after`. `cited_at` is the time of the line that
-    `tail.decision` cites. `set_backs` are the `seq` of decision lines before which the clock had
-    been set back, also where they are dated later than the line before. `changed` says that a
-    line which the tail cites is not there any more, or that the engagement could not be read to
-    its head.
+    `tail.decision` cites. `changed` says that a line which the tail cites is not there any more,
+    or that the engagement could not be read to its head.
     """
 
     decisions: Iterable[Line]
     engagement: Sequence[Line]
     cited_at: Millis | None = None
     changed: bool = False
-    set_backs: frozenset[int] = frozenset()
+    stretches: Stretches = Stretches()
 
 
 def plan(
@@ -89,51 +106,35 @@ def plan(
     if first is None:
         return
     yield from planner.resume(first, evidence.cited_at)
-    for stay in stays(chain([first], decisions), window_ms, evidence.set_backs):
-        planner.enter(stay)
+    for stay in stays(chain([first], decisions), window_ms, evidence.stretches):
         if not planner.is_over(stay, now):
             return
         stay.tally.changed |= evidence.changed
         yield from planner.measure(stay)
 
 
-def stays(
-    lines: Iterable[Line], window_ms: int, set_backs: frozenset[int] = frozenset()
-) -> Iterator[Stay]:
-    """Decision lines by the window they lie in, in order of `seq`. Each line is in one stay.
+def stays(lines: Iterable[Line], window_ms: int, stretches: Stretches) -> Iterator[Stay]:
+    """Decision lines by the window and the stretch they lie in, in order of `seq`. Each line is
+    in one stay.
 
     A stay that cannot be read to its end is the last, and marked `changed`.
     """
     tally: Tally | None = None
-    began = 0
+    stretch = 0
     try:
         for line in lines:
-            start = window_start(line.at, window_ms)
-            if tally is None:
-                tally, began = Tally(start), line.seq
-            elif start != tally.start:
-                later: Next = "later" if start > tally.start else "earlier"
-                yield Stay(tally, later, began in set_backs)
-                tally, began = Tally(start), line.seq
+            start, of = window_start(line.at, window_ms), stretches.of_decision(line.seq)
+            if tally is not None and (stretch, tally.start) != (of, start):
+                yield Stay(tally, stretch, is_last=of > stretch)
+                tally = None
+            tally, stretch = tally or Tally(start), of
             tally.take(line)
     except LedgerCorruptError:
         if tally is None:
             raise
         tally.changed = True
     if tally is not None:
-        yield Stay(tally, "none", began in set_backs)
-
-
-def _set_backs(lines: Sequence[Line]) -> list[int]:
-    """Indices of the lines with which the clock had been set back: those that say so, and those
-    that are dated before the one that they follow.
-    """
-    return [
-        index
-        for index, line in enumerate(lines)
-        if (isinstance(line.body, ClockStepped) and line.body.step_seconds < 0)
-        or (index > 0 and line.at < lines[index - 1].at)
-    ]
+        yield Stay(tally, stretch, is_last=True)
 
 
 class _Planner:
@@ -145,7 +146,8 @@ class _Planner:
         self._config, self._sha256 = loaded.config, loaded.sha256
         self._state = Engagement(self._config)
         self._next = 0  # index of the first line not taken
-        self._set_backs = _set_backs(evidence.engagement)
+        self._stretches = evidence.stretches
+        self._came_to = _came_to(evidence.engagement, evidence.stretches)
         self._steps = [
             (line.seq, line.body)
             for line in evidence.engagement
@@ -160,31 +162,16 @@ class _Planner:
         start = self._tail.last_start
         if start is None:
             return
-        as_of = Millis(parse_iso(start) + self._config.window_ms + SETTLES_AFTER)
-        if cited_at is not None and following.at < parse_iso(start):
+        as_of = settled = Millis(parse_iso(start) + self._config.window_ms + SETTLES_AFTER)
+        stretch = self._stretches.of_decision(self._tail.decision.seq)
+        is_last = self._stretches.of_decision(following.seq) > stretch
+        if cited_at is not None and is_last and self._is_cut(stretch, settled):
             as_of = cited_at
         yield from self._amendments(as_of)
 
-    def enter(self, stay: Stay) -> None:
-        """Leave behind what was written before the clock was set back into this stay's time."""
-        last_start = self._tail.last_start
-        goes_back = last_start is not None and iso(stay.tally.start) < last_start
-        if goes_back or stay.set_back:
-            self._take_to_set_back(stay)
-
     def is_over(self, stay: Stay, now: Millis) -> bool:
-        """Whether nothing more can come into its window by then: its time has passed, or passed
-        before the clock was set back.
-        """
-        settled = self._end(stay)
-        return (
-            stay.followed == "earlier"
-            or now >= settled
-            or any(
-                index >= self._next and self._came_from(index) >= settled
-                for index in self._set_backs
-            )
-        )
+        """Whether nothing more can come into its window in this stretch of the clock."""
+        return now >= self._settled(stay) or stay.stretch < self._stretches.present
 
     def measure(self, stay: Stay) -> Iterator[FitnessBody]:
         """The lines of one window's end: a gap before it, itself, what it shows of others."""
@@ -193,52 +180,32 @@ class _Planner:
         if self._tail.last_end is not None and start > self._tail.highest_end:
             yield self._given(self._gap(self._tail.highest_end, start))
         self._take_until(stay)
-        as_of = Millis(tally.start + self._config.window_ms + SETTLES_AFTER)
-        if stay.followed == "earlier":
-            as_of = tally.last_at
-        yield self._given(self._window(stay, start, as_of))
+        cut = stay.is_last and self._is_cut(stay.stretch, self._settled(stay))
+        as_of = tally.last_at if cut else self._settled(stay)
+        yield self._given(self._window(tally, start, as_of, cut=cut))
         yield from self._amendments(as_of)
 
     # --- engagement lines beside the windows -------------------------------------------------
 
-    def _end(self, stay: Stay) -> Millis:
+    def _settled(self, stay: Stay) -> Millis:
         return Millis(stay.tally.start + self._config.window_ms + SETTLES_AFTER)
 
+    def _is_cut(self, stretch: int, settled: Millis) -> bool:
+        """Whether a stretch ended before a window in it could be over."""
+        ended = stretch < self._stretches.present
+        return ended and self._came_to.get(stretch, Millis(0)) < settled
+
     def _take_until(self, stay: Stay) -> None:
-        """Take the engagement lines up to this window's end, and none that were written after
-        the clock went back out of it.
+        """Take the engagement lines up to this window's end in this stretch. However they are
+        dated, those of earlier stretches come before, and those of later ones after.
         """
-        end = self._end(stay)
+        end = self._settled(stay)
         while self._next < len(self._lines):
-            if self._lines[self._next].at >= end or self._leads_out(self._next, stay, end):
+            line = self._lines[self._next]
+            stretch = self._stretches.of_engagement(line.seq)
+            if stretch > stay.stretch or (stretch == stay.stretch and line.at >= end):
                 return
             self._take_next()
-
-    def _take_to_set_back(self, stay: Stay) -> None:
-        """What was written until the clock went back comes first, though it may be dated later
-        than all of the stay. Else it would be waited for until that time comes again, a year
-        perhaps, and all that follows it with it.
-        """
-        for back in [index for index in self._set_backs if index >= self._next]:
-            if self._lines[back].at > stay.tally.last_at:
-                return
-            while self._next <= back:
-                self._take_next()
-            if self._next >= len(self._lines) or self._lines[self._next].at < self._end(stay):
-                return
-
-    def _leads_out(self, index: int, stay: Stay, end: Millis) -> bool:
-        """Whether the clock was set back with this line, to before this window or from after it."""
-        if index not in self._set_backs:
-            return False
-        return self._lines[index].at < stay.tally.start or self._came_from(index) >= end
-
-    def _came_from(self, index: int) -> Millis:
-        """How far the wall had come when it was set back with this line."""
-        step = self._lines[index].body
-        if isinstance(step, ClockStepped):
-            return parse_iso(step.wall_before)
-        return self._lines[index - 1].at
 
     def _take_next(self) -> None:
         line = self._lines[self._next]
@@ -287,13 +254,12 @@ class _Planner:
             inputs={DECISIONS: self._tail.decision, ENGAGEMENT: self._tail.engagement},
         )
 
-    def _window(self, stay: Stay, start: str, as_of: Millis) -> Window | Amendment:
-        tally = stay.tally
+    def _window(self, tally: Tally, start: str, as_of: Millis, *, cut: bool) -> Window | Amendment:
         known = self._tail.standing.get(start)
         void: EngagementReason | None = None
         if tally.changed:
             void = "ledger_changed"
-        elif known or stay.followed == "earlier" or self._was_stepped(tally.start):
+        elif known or cut or self._was_stepped(tally.start):
             void = "clock_step"
         measured = stall(tally, self._config, void)
         window = Window(
@@ -335,6 +301,18 @@ class _Planner:
                 **asdict(part),
             )
             yield self._given(Amendment(**asdict(amended)))
+
+
+def _came_to(lines: Sequence[Line], stretches: Stretches) -> dict[int, Millis]:
+    """How far the wall came in each stretch, as far as these lines tell."""
+    found: dict[int, Millis] = {}
+    for line in lines:
+        stretch = stretches.of_engagement(line.seq)
+        found[stretch] = max(line.at, found.get(stretch, line.at))
+        if isinstance(line.body, ClockStepped) and line.body.step_seconds < 0:
+            before = parse_iso(line.body.wall_before)
+            found[stretch - 1] = max(before, found.get(stretch - 1, before))
+    return found
 
 
 def _lived_twice(before: WindowMeasured, again: WindowMeasured) -> Amendment:

@@ -20,7 +20,7 @@ from gnomon.domain.records_referee import Amendment, Gap, Window
 from gnomon.ledger.reading import LedgerReader
 from gnomon.referee.config import Loaded, parse
 from gnomon.referee.fitness_tail import DECISIONS, ENGAGEMENT, FitnessTail
-from gnomon.referee.windows import Evidence, plan
+from gnomon.referee.windows import Evidence, Stretches, plan
 from gnomon.trust.ipc import Peer
 
 MOST_LINES = 256
@@ -81,18 +81,19 @@ class Writer:
             decisions=decisions,
             engagement=engagement,
             cited_at=cited_at,
-            set_backs=self._set_backs(work),
+            stretches=self._stretches(work),
             changed=gone or unread or self._lacks(engagement, tail),
         )
         planned = plan(tail, evidence, self._loaded, work.now)
         lines = tuple(islice(planned, max(1, work.most)))
         return Due(lines=lines, more=next(planned, None) is not None)
 
-    def _set_backs(self, work: Work) -> frozenset[int]:
-        try:
-            return self._readers[DECISIONS].set_backs(work.heads.get(DECISIONS, Head()))
-        except LedgerCorruptError:
-            return frozenset()  # reading the lines themselves says so
+    def _stretches(self, work: Work) -> Stretches:
+        starts = [
+            self._readers[name].segment_starts(work.heads.get(name, Head()))
+            for name in (DECISIONS, ENGAGEMENT)
+        ]
+        return Stretches(*starts)
 
     def _after(self, name: LedgerName, seq: int, work: Work) -> Iterator[Line]:
         head = work.heads.get(name, Head())

@@ -11,6 +11,7 @@ from gnomon.domain.ports import Clock
 from gnomon.domain.records import Body
 from gnomon.ledger.codec import check_holds, decode_line, encode_line
 from gnomon.ledger.reading import UNTIL_THE_END
+from gnomon.ledger.stretch import StretchCount
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -19,14 +20,17 @@ R = TypeVar("R")
 class MemoryLedger:
     """Stamps, chains and checks as a file does; passes the same contract tests."""
 
-    def __init__(self, name: str, bodies: object, clock: Clock) -> None:
+    def __init__(
+        self, name: str, bodies: object, clock: Clock, stretch: StretchCount | None = None
+    ) -> None:
         self.name = name
         self.lines: list[Line] = []
         self._bodies = bodies
         self._clock = clock
         self._heads: list[Head] = [Head()]
-        self.set_backs: frozenset[int] = frozenset()
-        """`seq` of the lines with which later segments begin."""
+        self._stretch = stretch or StretchCount()
+        self.segment_starts: tuple[int, ...] = ()
+        """The `seq` from which on lines lie in the second segment, the third, and so on."""
 
     @property
     def head(self) -> Head:
@@ -39,6 +43,9 @@ class MemoryLedger:
     async def append(self, body: Body, *, durable: bool = True) -> Ack:
         del durable  # memory is as durable as it gets at once
         check_holds(self._bodies, body)
+        self._stretch.take(self._clock.wall())
+        while self.head.segment < self._stretch.number:
+            self._next_segment()
         head = self.head
         at = Millis(max(self._clock.wall(), self._last_at()))
         raw = encode_line(head.seq + 1, at, head.sha256, body)
@@ -68,15 +75,14 @@ class MemoryLedger:
             if since <= line.at < until_at:
                 yield line
 
-    async def begin_segment(self) -> None:
-        if self.head.offset:
-            self.set_backs = self.set_backs | {self.head.seq + 1}
-            head = Head(seq=self.head.seq, sha256=self.head.sha256, segment=self.head.segment + 1)
-            self._heads[-1] = head
-
     async def synced(self) -> None: ...
 
     async def close(self) -> None: ...
+
+    def _next_segment(self) -> None:
+        head = self.head
+        self.segment_starts = (*self.segment_starts, head.seq + 1)
+        self._heads[-1] = Head(seq=head.seq, sha256=head.sha256, segment=head.segment + 1)
 
     def _last_at(self) -> Millis:
         return self.lines[-1].at if self.lines and self.head.offset else Millis(0)

@@ -147,7 +147,7 @@ class EngagementBook:
     async def note_step(self, seconds: int, before: Millis, after: Millis) -> None:
         """The clock was set. Raises LedgerError."""
         if seconds < 0:
-            await self._stores.begin_segments()
+            self._stores.begin_segments()
         await self._write(
             [ClockStepped(step_seconds=seconds, wall_before=iso(before), wall_after=iso(after))]
         )

@@ -19,6 +19,7 @@ from gnomon.ledger.anchors import Anchors
 from gnomon.ledger.family import LedgerFamily
 from gnomon.ledger.file import LedgerFile
 from gnomon.ledger.places import key, ledgers_of
+from gnomon.ledger.stretch import StretchCount
 from gnomon.ledger.verify import first_bad
 
 OF_HOME: frozenset[LedgerName] = frozenset({"spend-ledger"})
@@ -27,7 +28,9 @@ OF_HOME: frozenset[LedgerName] = frozenset({"spend-ledger"})
 
 @dataclass
 class Stores:
-    """`files` by name; `sessions` and `runs` by id."""
+    """`files` by name, which count together when the clock was set back; `sessions` and `runs` by
+    id.
+    """
 
     home: Home
     agent: AgentPaths
@@ -36,6 +39,7 @@ class Stores:
     sessions: LedgerFamily
     runs: LedgerFamily
     anchors: Anchors
+    stretch: StretchCount
     log: Journal
     refusing: set[LedgerName] = field(default_factory=set[LedgerName])
 
@@ -72,10 +76,11 @@ class Stores:
         heads = self._heads()
         await (self.anchors.write(heads) if now else self.anchors.write_if_due(heads))
 
-    async def begin_segments(self) -> None:
-        """After the clock stepped back: times may start lower in each ledger's next file."""
-        for file in self.files.values():
-            await file.begin_segment()
+    def begin_segments(self) -> None:
+        """The clock was set back: each ledger's next line begins its next file, where times may
+        start lower.
+        """
+        self.stretch.set_back(self.clock.wall())
 
     @property
     def is_whole(self) -> bool:
@@ -138,14 +143,22 @@ def open_stores(
     journal line. Raises LedgerCorruptError, naming file and line, when one cannot be trusted.
     """
     log = Journal(agent.journal, clock.wall)
-    said = log.say
+    said, stretch = log.say, StretchCount()
 
     def opened(
         path: Path, name: LedgerName, place: str, known: AnchoredHead | None = None
     ) -> LedgerFile:
         try:
             return LedgerFile.open(
-                path, name, BODIES[name], clock, said, known=known, disk=disk, threads=threads
+                path,
+                name,
+                BODIES[name],
+                clock,
+                said,
+                known=known,
+                stretch=stretch,
+                disk=disk,
+                threads=threads,
             )
         except LedgerCorruptError as error:
             raise _as_verify_names_it(home, place, error) from error
@@ -183,6 +196,7 @@ def open_stores(
         sessions=family(agent.sessions, "session"),
         runs=family(agent.runs, "run"),
         anchors=anchors,
+        stretch=stretch,
         log=log,
     )
 
