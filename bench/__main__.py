@@ -58,13 +58,19 @@ def table(rows: list[Row]) -> list[str]:
             f"{_number(row.ours)} {row.unit}".strip(),
             f"{_number(row.floor)} {row.unit}".strip(),
             f"{row.ratio:.2f}x" if math.isfinite(row.ratio) else "-",
-            f"{_number(row.budget)} {row.unit}".strip() if row.absolute else f"{row.budget:g}x",
+            _budget(row),
             "" if row.holds else "OVER",
         )
         for row in rows
     ]
     widths = [max(len(row[column]) for row in cells) for column in range(6)]
     return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in cells]
+
+
+def _budget(row: Row) -> str:
+    if row.budget is None:
+        return "-"
+    return f"{_number(row.budget)} {row.unit}".strip() if row.absolute else f"{row.budget:g}x"
 
 
 def _number(value: float) -> str:

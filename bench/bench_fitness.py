@@ -61,7 +61,8 @@ def rows(quick: bool) -> list[Row]:
     """One window's cost at two sizes, and the growth between them."""
     sizes = [10**5, 10**6] if quick else [10**6, 10**7]
     with tempfile.TemporaryDirectory(dir=Path(__file__).resolve().parent) as folder:
-        measured = [_measure(Path(folder), size, quick=quick) for size in sizes]
+        ledgers = [_write(Path(folder) / str(size), size - size % A_WINDOW) for size in sizes]
+        measured = _measure(ledgers, quick=quick)
     found = [
         Row(
             f"a window's fitness, 10^{len(str(size)) - 1} lines",
@@ -97,15 +98,16 @@ class _Ledgers:
     """Of the last window."""
 
 
-def _measure(folder: Path, size: int, *, quick: bool) -> _Cost:
-    ledgers = _write(folder, size - size % A_WINDOW)
-    ours, floor = list[float](), list[float]()
-    job = functools.partial(_job, _writer(ledgers), ledgers)
+def _measure(sizes: list[_Ledgers], *, quick: bool) -> list[_Cost]:
+    """Turn by turn, so that a noisy minute meets all sizes alike."""
+    ours: list[list[float]] = [[] for _ in sizes]
+    floor: list[list[float]] = [[] for _ in sizes]
+    jobs = [functools.partial(_job, _writer(ledgers), ledgers) for ledgers in sizes]
     for _ in range(QUICK_TIMES if quick else TIMES):
-        ours.append(_timed(job))
-        floor.append(_timed(lambda: _by_hand(ledgers)))
-    ledgers.path.unlink()
-    return _Cost(min(ours), min(floor))
+        for number, ledgers in enumerate(sizes):
+            ours[number].append(_timed(jobs[number]))
+            floor[number].append(_timed(functools.partial(_by_hand, ledgers)))
+    return [_Cost(min(mine), min(bare)) for mine, bare in zip(ours, floor, strict=True)]
 
 
 def _timed(work: Callable[[], float | None]) -> float:
@@ -201,6 +203,7 @@ def _by_hand(ledgers: _Ledgers) -> float:
 
 def _write(folder: Path, size: int) -> _Ledgers:
     """A sound chain of `size` lines, made by filling in a line's three changing places."""
+    folder.mkdir()
     path, engagement = folder / "decisions.jsonl", folder / "engagement.jsonl"
     engagement.touch()
     marks = (iso(Millis(MARK)), "f" * 64, str(MARK))
