@@ -16,7 +16,7 @@ from gnomon.domain.plain import fields
 from gnomon.domain.records_change import Judgment
 from gnomon.referee.config import parse
 from gnomon.referee.judge import Windows
-from gnomon.referee.judge_main import AT_ONCE, Judge, JudgeArgument
+from gnomon.referee.judge_main import AT_ONCE, Judge, JudgeArgument, Ruling
 from gnomon.trust.jail import Grants
 from gnomon.trust.roles import check_append, trust_of
 from tests.change_kit import CANDIDATE, PARENT, a_change
@@ -309,7 +309,9 @@ class Counting:
         return self._reader.corrupt(line, reason)
 
 
-async def aged(court: Court, hours: int, engagement: float | None) -> tuple[Judge, Counting, Any]:
+async def aged(
+    court: Court, hours: int, engagement: float | None, since: float | None = 0.6
+) -> tuple[Judge, Counting, Any]:
     """A test after so many hours of the parent."""
     version = court.lab.scaffold.observe(court.now).version
     for _ in range(hours):
@@ -319,7 +321,7 @@ async def aged(court: Court, hours: int, engagement: float | None) -> tuple[Judg
         await court.lab.stores.append("fitness-ledger", window, durable=False)
     court.clock.advance(1)
     await court.lab.changes.propose(a_change())
-    await court.hours(2, 0.3, 0.6)
+    await court.hours(2, 0.3, since)
     path = court.lab.stores.agent.fitness_ledger
     judge = Judge(JudgeArgument(fitness=str(path), config=court.loaded.text))
     counting = Counting(judge)
@@ -330,8 +332,8 @@ async def aged(court: Court, hours: int, engagement: float | None) -> tuple[Judg
 
 async def test_it_reads_no_further_back_than_the_baseline(court: Court) -> None:
     judge, counting, hearing = await aged(court, 3 * AT_ONCE, 0.5)
-    near = judge.windows(hearing.case, hearing.fitness, hearing.now)
-    assert counting.lines <= AT_ONCE
+    near = judge.windows(hearing)
+    assert counting.lines <= 2 * AT_ONCE
     whole = Windows(hearing.case)
     for line in court.lab.stores.files["fitness-ledger"].read():
         whole.take(line)
@@ -345,7 +347,7 @@ async def test_it_reads_back_to_where_nothing_is_provisional_any_more(
 ) -> None:
     monkeypatch.setattr("gnomon.referee.judge_main.AT_ONCE", 16)
     judge, counting, hearing = await aged(court, 200, 0.5)
-    judge.windows(hearing.case, hearing.fitness, hearing.now)
+    judge.windows(hearing)
     assert 72 <= counting.lines <= 72 + 2 * 16, "the 72 hours after which a surface has settled"
 
 
@@ -355,9 +357,22 @@ async def test_where_there_is_no_baseline_it_stops_after_so_many_lines(
     monkeypatch.setattr("gnomon.referee.judge_main.AT_ONCE", 64)
     monkeypatch.setattr("gnomon.referee.judge_main.MOST_OLDER", 256)
     judge, counting, hearing = await aged(court, 600, None)
-    found = judge.windows(hearing.case, hearing.fitness, hearing.now)
+    found = judge.windows(hearing)
     assert 256 <= counting.lines <= 256 + 2 * 64
     assert len(list(found.after())) == 2
+
+
+async def test_while_it_waits_it_looks_for_no_baseline_that_could_not_decide(
+    court: Court,
+) -> None:
+    judge, counting, hearing = await aged(court, 600, None, since=None)
+    noted = judge.ruling(hearing)
+    assert noted.judgment is not None
+    assert counting.lines > 600
+    counting.lines = 0
+    waiting = msgspec.structs.replace(hearing, earlier=noted.judgment)
+    assert judge.ruling(waiting) == Ruling(judgment=None, reasons=noted.reasons)
+    assert counting.lines <= 2 * AT_ONCE
 
 
 async def test_steps_backwards_that_do_not_join_are_refused(
@@ -375,7 +390,7 @@ async def test_steps_backwards_that_do_not_join_are_refused(
 
     counting.read = another  # type: ignore[method-assign]
     with pytest.raises(LedgerCorruptError, match="does not follow"):
-        judge.windows(hearing.case, hearing.fitness, hearing.now)
+        judge.windows(hearing)
 
 
 async def test_what_an_amendment_says_later_is_what_counts(court: Court) -> None:

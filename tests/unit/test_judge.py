@@ -10,7 +10,7 @@ from gnomon.domain.instants import DAY, Millis
 from gnomon.domain.records_change import Direction, Judgment, Signal
 from gnomon.domain.records_referee import Gap
 from gnomon.referee.config import FitnessConfig, Loaded
-from gnomon.referee.judge import Holds, Windows, has_baseline
+from gnomon.referee.judge import Holds, Windows, is_enough
 from tests.judge_kit import (
     CANDIDATE,
     CONFIG,
@@ -231,9 +231,9 @@ def test_a_window_whose_first_line_was_not_read_is_not_known_whole():
     for line in reversed(trial.ledger.lines[1:]):
         windows.take(line)
     assert len(list(windows.before())) == K - 1
-    assert not has_baseline(windows, trial.config)
+    assert not is_enough(windows, trial.config, waits=False)
     windows.take(trial.ledger.lines[0])
-    assert has_baseline(windows, trial.config)
+    assert is_enough(windows, trial.config, waits=False)
 
 
 def test_a_window_that_names_no_version_is_no_evidence():

@@ -5,7 +5,7 @@ to say stands before it: a comparison that was disturbed is voided, a candidate 
 is rolled back. It sees numbers and hashes; of texts, only how long one is.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -136,13 +136,33 @@ class Windows:
                 yield WindowFacts(start, body.stall_composite, engagement)
 
 
-def has_baseline(windows: Windows, config: FitnessConfig) -> bool:
-    """Whether no older line can matter: each metric has its windows of the incumbent."""
-    needed = windows_needed(config)
+def is_enough(windows: Windows, config: FitnessConfig, *, waits: bool) -> bool:
+    """Whether no older line can matter: each metric has its windows of the incumbent.
+
+    While the case `waits`, a metric of which the candidate has too few windows stays without a
+    comparison whatever the incumbent's are, so that none are looked for. That the candidate's
+    have all been read is known by one of the incumbent's: those come first in the ledger.
+    """
     before = list(windows.before())
-    stall = sum(window.stall is not None for window in before)
-    engagement = sum(window.engagement is not None for window in before)
-    return min(stall, engagement) >= needed
+    after = list(windows.after()) if waits else []
+    return bool(before) and all(
+        _is_counted(before, of, config) or (waits and not _is_counted(after, of, config))
+        for of in (_stall_of, _engagement_of)
+    )
+
+
+def _is_counted(
+    windows: Sequence[WindowFacts], of: Callable[[WindowFacts], float | None], config: FitnessConfig
+) -> bool:
+    return sum(of(window) is not None for window in windows) >= windows_needed(config)
+
+
+def _stall_of(window: WindowFacts) -> float | None:
+    return window.stall
+
+
+def _engagement_of(window: WindowFacts) -> float | None:
+    return window.engagement
 
 
 def judge(

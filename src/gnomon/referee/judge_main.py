@@ -20,12 +20,12 @@ from gnomon.domain.records import AnchoredHead
 from gnomon.domain.records_change import Judgment
 from gnomon.ledger.reading import LedgerReader
 from gnomon.referee.config import Loaded, parse
-from gnomon.referee.judge import Case, Holds, Windows, has_baseline, judge, weighed
+from gnomon.referee.judge import Case, Holds, Windows, deadline, is_enough, judge, weighed
 from gnomon.trust.ipc import Peer
 
 FITNESS: LedgerName = "fitness-ledger"
-AT_ONCE = 512
-"""Lines of one step back: half a megabyte, and at a window an hour about ten days."""
+AT_ONCE = 128
+"""Lines of one step back: at a window an hour some days."""
 MOST_OLDER = 4_096
 """Lines from before the candidate's time that are looked through for the incumbent's windows:
 about three months. What is older says little of how things are now."""
@@ -76,14 +76,14 @@ class Judge:
 
     def ruling(self, asked: Hearing) -> Ruling:
         """Raises LedgerCorruptError when the lines are not those that were acknowledged."""
-        windows = self.windows(asked.case, asked.fitness, asked.now)
+        windows = self.windows(asked)
         head = AnchoredHead(seq=asked.fitness.seq, sha256=asked.fitness.sha256)
         given = (asked.case, asked.holds, windows, self._loaded, asked.now, head)
         found = judge(*given, asked.earlier)
         reasons = (found or weighed(*given)).reasons
         return Ruling(judgment=found, reasons=reasons)
 
-    def windows(self, case: Case, head: Head, now: Millis) -> Windows:
+    def windows(self, asked: Hearing) -> Windows:
         """The lines since the candidate came into force, and before them as far back as the
         baseline needs, at most `MOST_OLDER`. The cost goes with that range, not with the past.
 
@@ -92,10 +92,12 @@ class Judge:
         back to what every surface has settled since, no window before them is still provisional,
         which would hold back the engagement of those after it.
         """
-        windows, settled = Windows(case), self._settled(now)
+        case, head, config = asked.case, asked.fitness, self._loaded.config
+        waits = asked.earlier is not None and asked.now < deadline(case.watched_at, config)
+        windows, settled = Windows(case), self._settled(asked.now)
         end, following, older, reached = head.seq, head.sha256, 0, False
         while end > 0 and older < MOST_OLDER:
-            if reached and has_baseline(windows, self._loaded.config):
+            if reached and is_enough(windows, config, waits=waits):
                 break
             start = max(0, end - AT_ONCE)
             lines = list(self._span(start, end, head))
