@@ -126,11 +126,12 @@ class RefineTime:
         reason = self._disturbed(self._parts.idle())
         if reason is None and not self._has_come(now):
             reason = "early"
-        reason = reason or self._refused()
         if reason is not None:
             return SENTENCES[reason]
-        missing = self._missing_lately(now)
-        return missing[0].sentence if missing else None
+        if missing := self._missing_lately(now):
+            return missing[0].sentence
+        refused = self._refused()
+        return SENTENCES[refused] if refused else None
 
     def in_the_way_by_hand(self) -> NotDue | None:
         """What it must not disturb. Who runs it by hand is no obstacle to it."""
