@@ -29,6 +29,7 @@ FIRST = Millis(100 * DAY)
         (FIRST, 90, (30,), 90),
         (FIRST, 400, (), 90),
         (FIRST, 400, (90,), None),
+        (FIRST, 31, (90,), None),
     ],
 )
 def test_each_is_asked_once_and_the_later_one_for_both(

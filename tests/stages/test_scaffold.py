@@ -9,7 +9,7 @@ import pytest
 from gnomon.disk import SYSTEM_DISK, Disk, SystemDisk
 from gnomon.domain.errors import ScaffoldError
 from gnomon.domain.instants import Millis
-from gnomon.scaffold.contents import MAX_FILE_BYTES, MAX_FILES
+from gnomon.scaffold.contents import MAX_FILE_BYTES, MAX_FILES, MAX_PATH_BYTES
 from gnomon.scaffold.defaults import packaged_defaults
 from gnomon.scaffold.versions import Scaffold
 
@@ -273,6 +273,21 @@ def test_a_name_may_be_in_any_script_but_must_be_printable(bench: Bench) -> None
     (bench.folder / "größe.md").write_text("y")
     scaffold.observe(NOW)
     assert any(name.startswith("größe.000002") for name in bench.kept())
+
+
+def test_a_name_too_long_for_its_versions_holds_up_no_other_file(bench: Bench) -> None:
+    scaffold = bench.start()
+    scaffold.observe(NOW)
+    longest = "x" * (MAX_PATH_BYTES - 3) + ".md"
+    (bench.folder / longest).write_text("a")
+    (bench.folder / f"x{longest}").write_text("a")
+    (bench.folder / PROMPT).write_text("Think.")
+    state = scaffold.observe(NOW)
+    assert state.files[PROMPT] == "Think."
+    assert [problem.file for problem in state.problems] == [f"x{longest}"]
+    (bench.folder / longest).write_text("b")
+    assert scaffold.observe(NOW).files[longest] == "b"
+    assert any(name.startswith(longest[:-3]) for name in bench.kept())
 
 
 @pytest.mark.parametrize("kind", ["link", "pipe", "folder"])

@@ -10,6 +10,8 @@ from gnomon.scaffold.flags import FLAGS_FILE, decode_flags
 MAX_FILE_BYTES = 64 * 1024
 """More than this no prompt needs, and no small model can read."""
 MAX_FILES = 64
+MAX_PATH_BYTES = 160
+"""Of a path in the folder. Its versions' names are a third longer, and 255 is the most of one."""
 INNER_LOOP_PROMPT = "inner-loop-prompt.md"
 EXECUTIVE_PROMPT = "executive-prompt.md"
 PROMPTS = (INNER_LOOP_PROMPT, EXECUTIVE_PROMPT)
@@ -55,6 +57,8 @@ def check_name(path: str) -> None:
         fault = "is not a plain path inside the scaffold"
     elif not belongs(path):
         fault = "is hidden or an editor's leftover, which the scaffold does not hold"
+    elif len(path.encode()) > MAX_PATH_BYTES:
+        fault = f"is longer than {MAX_PATH_BYTES} bytes"
     else:
         return
     raise ScaffoldError(f"{path!r} {fault}.", file=path, line=0)

@@ -7,7 +7,14 @@ from pathlib import Path
 
 from gnomon.disk import Disk, make_folder
 from gnomon.domain.errors import ScaffoldError
-from gnomon.scaffold.contents import MAX_FILE_BYTES, MAX_FILES, Found, Unreadable, belongs
+from gnomon.scaffold.contents import (
+    MAX_FILE_BYTES,
+    MAX_FILES,
+    MAX_PATH_BYTES,
+    Found,
+    Unreadable,
+    belongs,
+)
 from gnomon.scaffold.hashing import snapshot_count, snapshot_name, snapshots_of
 from gnomon.statefile import write_atomic
 
@@ -27,6 +34,8 @@ def scan(folder: Path, first: Container[str]) -> dict[str, Found]:
         if not path.isprintable():  # also what is not UTF-8
             plain = path.encode("unicode_escape").decode("ascii")
             found[plain] = Unreadable("its name cannot be printed")
+        elif len(path.encode()) > MAX_PATH_BYTES:
+            found[path] = Unreadable(f"its name is longer than {MAX_PATH_BYTES} bytes")
         elif content is not None:
             found[path] = content
     for path in paths[MAX_FILES : 2 * MAX_FILES]:

@@ -26,12 +26,12 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
 
 def next_notice(first: Millis | None, now: Millis, told: Sequence[int]) -> int | None:
     """After how many days it is to be asked now; null: not yet, or it was. Of two that are due
-    the later one counts for both. Pure.
+    the later one counts for both, also after the clock was set back. Pure.
     """
     if first is None:
         return None
     due = [days for days in DAYS if now - first >= days * DAY]
-    return due[-1] if due and due[-1] not in told else None
+    return due[-1] if due and due[-1] > max(told, default=0) else None
 
 
 @dataclass
