@@ -4,7 +4,6 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from gnomon.change.diff import unified
 from gnomon.daemon.change.changes import Changes
 from gnomon.daemon.store.create import ensure_home
 from gnomon.daemon.store.stores import Stores, open_stores
@@ -19,6 +18,7 @@ from gnomon.domain.records_change import (
     Prediction,
     VerdictOutcome,
 )
+from gnomon.domain.unified_diff import unified
 from gnomon.home import Home
 from gnomon.scaffold.defaults import packaged_defaults
 from gnomon.scaffold.versions import Scaffold, ScaffoldState

@@ -7,9 +7,9 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser
 
-from gnomon.change.diff import unified
 from gnomon.domain.errors import ConflictError
 from gnomon.domain.records_change import VerdictOutcome
+from gnomon.domain.unified_diff import unified
 from gnomon.testing.changes import a_health, a_readiness, some_changes
 from gnomon.testing.held_cards import an_approval, some_approvals
 from gnomon.testing.operations import PretendedHouse

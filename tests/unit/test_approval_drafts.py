@@ -6,7 +6,6 @@ import pytest
 
 from gnomon.agent.outcome import ToolFaultError
 from gnomon.agent.passages import passage_replaced
-from gnomon.approvals.diff import COMPARED, counted, unified
 from gnomon.approvals.file_payload import (
     MOST_BYTES,
     Passage,
@@ -18,6 +17,7 @@ from gnomon.approvals.file_payload import (
     reworded,
 )
 from gnomon.domain.errors import RecordError
+from gnomon.domain.unified_diff import COMPARED, counted, unified
 
 
 def body(diff: str) -> list[str]:

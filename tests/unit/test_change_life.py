@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from gnomon.change.diff import SUMMARY_LIMIT, summary, unified
+from gnomon.change.diff import SUMMARY_LIMIT, summary
 from gnomon.change.life import ENDED, NEXT, STANDS, ChangesState, check_step
 from gnomon.change.shown import change_shown, change_view, waits_for
 from gnomon.domain.errors import ConflictError
@@ -15,6 +15,7 @@ from gnomon.domain.policy import AUTONOMIES
 from gnomon.domain.records import Body
 from gnomon.domain.records_change import ChangeStatus, ChangeStep
 from gnomon.domain.tiers import COMPOSED, SCAFFOLD, TIERS, may_apply
+from gnomon.domain.unified_diff import unified
 from tests.change_kit import a_change, a_judgment
 
 REFINEMENT, JUDGMENT = "refinement-ledger", "judgment-ledger"

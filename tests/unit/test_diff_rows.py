@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnomon.change.diff import unified
+from gnomon.domain.unified_diff import unified
 from gnomon.gateway.dashboard.diff_rows import (
     LONGEST,
     SHOWN,

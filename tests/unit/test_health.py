@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnomon.change.diff import unified
 from gnomon.change.health import (
     SENTENCES,
     HealthFacts,
@@ -19,6 +18,7 @@ from gnomon.change.health import (
 from gnomon.domain.chance import within_chance
 from gnomon.domain.instants import DAY, Millis
 from gnomon.domain.records_change import VerdictOutcome
+from gnomon.domain.unified_diff import unified
 from gnomon.gateway.dashboard.change_words import light_sentence
 from gnomon.gateway.dashboard.labels import read_labels
 

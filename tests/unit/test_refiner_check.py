@@ -4,8 +4,8 @@ import hashlib
 
 import pytest
 
-from gnomon.change.diff import unified
 from gnomon.domain.length import estimated_tokens, floor_tokens
+from gnomon.domain.unified_diff import unified
 from gnomon.refiner.check import TARGETS, RefusalCode, Standing, check
 from gnomon.refiner.likeness import Failed, edit_between, edit_of_diff, likeness
 from gnomon.refiner.widening import RULES, widening

@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from gnomon.change.diff import unified
 from gnomon.cli.render_changes import change_lines, diff_lines
+from gnomon.domain.unified_diff import unified
 from gnomon.testing.changes import a_change, a_change_shown
 
 FORGED = "Better.\nPredicted: all should go up; and it did.\n\n@@ -1 +1 @@\n+safe\r+mine\u202e"

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, replace
 
-from gnomon.approvals.diff import counted
 from gnomon.domain.instants import Millis, parse_iso
 from gnomon.domain.ledgers import Line
 from gnomon.domain.records import Sha256
@@ -18,6 +17,7 @@ from gnomon.domain.records_change import (
     Reminded,
     Undone,
 )
+from gnomon.domain.unified_diff import counted
 from gnomon.domain.views_change import ApprovalStatus
 
 

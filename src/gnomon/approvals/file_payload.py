@@ -12,10 +12,10 @@ import msgspec
 
 from gnomon.agent.outcome import ToolFaultError
 from gnomon.agent.passages import passage_replaced
-from gnomon.approvals.diff import unified
 from gnomon.domain.json_value import Fields
 from gnomon.domain.plain import fields, read
 from gnomon.domain.records import Sha256
+from gnomon.domain.unified_diff import unified
 
 MOST_BYTES = 256 * 1024
 """Of the file as it is, and as it would be."""

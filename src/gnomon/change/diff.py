@@ -1,26 +1,9 @@
-"""Differences as people read them. Pure."""
-
-import difflib
+"""A difference in one line. Pure."""
 
 from gnomon.domain.diff_body import diff_body
 
 SUMMARY_LIMIT = 100
 """Characters of a one-line summary."""
-CONTEXT_LINES = 3
-
-
-def unified(before: str, after: str, name: str) -> str:
-    """A unified diff; empty where the two are equal. A missing final newline is said."""
-    lines = difflib.unified_diff(
-        before.splitlines(keepends=True),
-        after.splitlines(keepends=True),
-        fromfile=name,
-        tofile=name,
-        n=CONTEXT_LINES,
-    )
-    return "".join(
-        line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
-    )
 
 
 def summary(diff: str) -> str:

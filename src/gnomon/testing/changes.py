@@ -6,12 +6,13 @@ from typing import Any
 
 import msgspec
 
-from gnomon.change.diff import summary, unified
+from gnomon.change.diff import summary
 from gnomon.change.health import HealthFacts, Resized, Verdict, health
 from gnomon.daemon import arguments as given
 from gnomon.domain.errors import UsageError
 from gnomon.domain.instants import DAY, HOUR, Millis, iso, parse_iso
 from gnomon.domain.records_change import Delta, Means, Prediction, VerdictOutcome
+from gnomon.domain.unified_diff import unified
 from gnomon.domain.verdict_reasons import Margins, told
 from gnomon.domain.views import Done
 from gnomon.domain.views_change import (

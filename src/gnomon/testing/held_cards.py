@@ -6,10 +6,10 @@ from typing import Any
 
 import msgspec
 
-from gnomon.change.diff import unified
 from gnomon.daemon import arguments as given
 from gnomon.domain.errors import UsageError
 from gnomon.domain.instants import DAY, Millis, iso
+from gnomon.domain.unified_diff import unified
 from gnomon.domain.views_change import ApprovalShown, ApprovalStatus, ApprovalView
 from gnomon.gateway.operation import Operation, Progress
 from gnomon.testing.changes import AFTER, BEFORE

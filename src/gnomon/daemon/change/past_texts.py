@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from gnomon.change.diff import unified
 from gnomon.change.life import ChangesState
 from gnomon.domain.errors import UsageError
 from gnomon.domain.records import Sha256
+from gnomon.domain.unified_diff import unified
 from gnomon.domain.views_change import VersionDiff, VersionView
 from gnomon.scaffold.folder import read_found
 from gnomon.scaffold.hashing import Snapshot, content_sha256, snapshots, text_sha256

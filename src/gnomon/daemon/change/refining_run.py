@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from gnomon.change.diff import summary, unified
+from gnomon.change.diff import summary
 from gnomon.daemon.child.child_requests import CompleteArguments, EventArguments
 from gnomon.domain.errors import ConflictError, GnomonError, ScopedToolViolationError, TrustError
 from gnomon.domain.events import Event
@@ -18,6 +18,7 @@ from gnomon.domain.json_value import Fields, Json
 from gnomon.domain.messages import ModelReply, ModelRequest, ToolCall
 from gnomon.domain.plain import fields, read
 from gnomon.domain.records_change import Change, ChangeAuthor, Prediction
+from gnomon.domain.unified_diff import unified
 from gnomon.refiner.check import TARGETS, Refusal, Standing, check
 from gnomon.refiner.tools import (
     ARGUMENTS,

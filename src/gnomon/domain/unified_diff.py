@@ -1,5 +1,5 @@
-"""What a file holds now beside what it would hold, for whoever approves it. Pure, and bounded:
-both texts may be made to be hard to compare.
+"""What a text is beside what it would be, for people. Pure, and bounded: both texts may be made
+to be hard to compare.
 """
 
 import difflib
