@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
+from gnomon.domain.errors import GnomonError
 from gnomon.domain.json_value import Fields
 from gnomon.domain.policy import Role
 from gnomon.domain.views import JailLevel
@@ -19,10 +20,13 @@ class MemoryChild:
     level: JailLevel = "none"
     pid = 0
 
-    def __init__(self, peer: Peer, tasks: tuple["asyncio.Task[None]", ...]) -> None:
+    def __init__(
+        self, peer: Peer, life: "asyncio.Task[int]", pipes: tuple["asyncio.Task[None]", ...]
+    ) -> None:
         self.peer = peer
         self.self_test: Fields = {}
-        self._tasks = tasks
+        self._life = life
+        self._tasks = (life, *pipes)
 
     @classmethod
     async def begin(
@@ -33,21 +37,26 @@ class MemoryChild:
         if serve is not None:
             ours.serve(guard(role, serve))
 
-        async def live() -> None:
-            await entry(theirs, argument)
-            theirs.close()
+        async def live() -> int:
+            """Its exit code. One that fails as it may is gone, as a process is; any other error
+            is a fault, and is left to whoever looks for those.
+            """
+            try:
+                await entry(theirs, argument)
+            except GnomonError:
+                return 1
+            finally:
+                theirs.close()
+            return 0
 
-        tasks = (
-            asyncio.create_task(ours.run()),
-            asyncio.create_task(theirs.run()),
-            asyncio.create_task(live()),
-        )
+        pipes = (asyncio.create_task(ours.run()), asyncio.create_task(theirs.run()))
+        life = asyncio.create_task(live())
         await ours.greeting()
-        return cls(ours, tasks)
+        return cls(ours, life, pipes)
 
     async def wait(self) -> int:
         await self.peer.closed()
-        return 0
+        return self._life.result() if self._life.done() else 0
 
     async def stop(self, grace: float) -> None:
         """End it; `grace` is for it to end by itself."""
