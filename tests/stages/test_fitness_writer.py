@@ -32,6 +32,7 @@ from gnomon.testing.crash import CrashDisk, Kill, Killed
 from gnomon.testing.ledger import InlineThreads, MemoryLedger
 from gnomon.testing.memory_child import MemoryChild
 from gnomon.trust import jail
+from gnomon.trust.ipc import Peer
 from gnomon.trust.jail import Grants
 from gnomon.trust.roles import check_append, trust_of
 from tests.recompute_fitness import read, recompute
@@ -281,8 +282,8 @@ async def test_a_job_that_keeps_failing_is_tried_less_and_less_often(kernel: Ker
 
 async def test_a_job_that_hangs_is_ended_and_said_to_be_late() -> None:
     class Hanging:
-        async def call(self, op: str, args: Fields) -> Json:
-            del op, args
+        async def call(self, op: str, args: Fields, *, on_part: object = None) -> Json:
+            del op, args, on_part
             await asyncio.Event().wait()
             raise AssertionError
 
@@ -626,17 +627,15 @@ async def test_an_answer_that_is_none_is_refused(kernel: Kernel) -> None:
     live(kernel.story, 2)
     writing = kernel.open()
 
-    class Liar:
-        async def call(self, op: str, args: Fields) -> Json:
-            return {"lines": [{"kind": "outcome", "surface_id": "s"}], "more": False}
+    async def lie(op: str, args: Fields, send_part: object) -> Json:
+        return {"lines": [{"kind": "outcome", "surface_id": "s"}], "more": False}
 
-    class LyingChild:
-        peer = Liar()
+    async def liar(peer: Peer, argument: Fields) -> None:
+        peer.serve(lie)
+        await peer.closed()
 
-        async def stop(self, grace: float) -> None: ...
-
-    async def start(argument: Fields, grants: Grants) -> LyingChild:
-        return LyingChild()
+    async def start(argument: Fields, grants: Grants) -> MemoryChild:
+        return await MemoryChild.begin("fitness-writer", liar, argument, None)
 
     writing._start = start
     with pytest.raises(RecordError):

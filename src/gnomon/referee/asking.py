@@ -1,22 +1,16 @@
 """Asking a job of the referee for its answer, and not for ever."""
 
 import asyncio
-from typing import Protocol
 
 from gnomon.domain.errors import PipeError
 from gnomon.domain.json_value import Fields, Json
+from gnomon.domain.ports import Pipe
 
 WORK_SECONDS = 120.0
 """Of one answer: some hundred lines, read and computed. One that takes longer hangs."""
 
 
-class Asked(Protocol):
-    """The pipe to the job."""
-
-    async def call(self, op: str, args: Fields) -> Json: ...
-
-
-async def work(peer: Asked, args: Fields, seconds: float = WORK_SECONDS) -> Json:
+async def work(peer: Pipe, args: Fields, seconds: float = WORK_SECONDS) -> Json:
     """What the job answers to `work`. Raises what it raised; PipeError when it is late."""
     try:
         async with asyncio.timeout(seconds):

@@ -16,11 +16,10 @@ from gnomon.domain.instants import Millis, iso, parse_iso
 from gnomon.domain.json_value import Fields
 from gnomon.domain.ledgers import Head, LedgerName, Line
 from gnomon.domain.plain import fields, read
-from gnomon.domain.ports import Ledger
+from gnomon.domain.ports import Child, Ledger
 from gnomon.domain.records_referee import Amendment, ClockStepped, FitnessBody, Gap, Window
 from gnomon.ledger.segments import segments
 from gnomon.referee import asking
-from gnomon.referee.asking import Asked
 from gnomon.referee.backoff import Backoff
 from gnomon.referee.config import Loaded
 from gnomon.referee.fitness import window_start
@@ -50,15 +49,7 @@ class CitedLedger(Ledger, Protocol):
     def durable_head(self) -> Head: ...
 
 
-class WriterChild(Protocol):
-    """The job's process (`gnomon.trust.jail.Child`, or what plays it)."""
-
-    @property
-    def peer(self) -> Asked: ...
-    async def stop(self, grace: float) -> None: ...
-
-
-StartWriter = Callable[[Fields, Grants], Awaitable[WriterChild]]
+StartWriter = Callable[[Fields, Grants], Awaitable[Child]]
 """Starts `WRITER_MODULE` in the role `fitness-writer` with an argument and grants."""
 
 
@@ -137,7 +128,7 @@ class FitnessWriting:
         files = (segment.path for name in READ for segment in segments(self._paths[name]))
         return fields(argument), Grants(read=tuple(files))
 
-    async def _written(self, child: WriterChild, now: Millis) -> list[FitnessBody]:
+    async def _written(self, child: Child, now: Millis) -> list[FitnessBody]:
         """Ask and append until nothing is due any more."""
         written: list[FitnessBody] = []
         more = True

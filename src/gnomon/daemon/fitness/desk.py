@@ -7,7 +7,7 @@ resident, which never learns of it. What is shown is read from the ledger.
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from gnomon.daemon import arguments as args
 from gnomon.daemon.change.jobs import JobRow
@@ -30,6 +30,7 @@ from gnomon.domain.errors import GnomonError
 from gnomon.domain.instants import DAY, Millis, iso, parse_iso
 from gnomon.domain.json_value import Fields
 from gnomon.domain.ledgers import LedgerName
+from gnomon.domain.ports import Child
 from gnomon.domain.records import Reflection
 from gnomon.domain.records_referee import Amendment, Gap, Window
 from gnomon.domain.views_change import JobDone
@@ -53,7 +54,7 @@ from gnomon.referee.pooled import (
     pools_by_version,
 )
 from gnomon.referee.retune import retune
-from gnomon.referee.writing import WRITER_MODULE, CitedLedger, FitnessWriting, WriterChild
+from gnomon.referee.writing import WRITER_MODULE, CitedLedger, FitnessWriting
 from gnomon.trust.jail import Grants
 
 WINDOWS_DAYS = 7
@@ -131,11 +132,10 @@ class FitnessDesk:
         ledgers: dict[LedgerName, CitedLedger] = {name: files[name] for name in paths}
         return FitnessWriting(ledgers, paths, self._loaded, self._start)
 
-    async def _start(self, argument: Fields, grants: Grants) -> WriterChild:
-        child = await self._platform.start_child(
+    async def _start(self, argument: Fields, grants: Grants) -> Child:
+        return await self._platform.start_child(
             "fitness-writer", WRITER_MODULE, argument, grants, serve=None
         )
-        return cast("WriterChild", child)
 
     def _is_measured(self, now: Millis) -> bool:
         """Whether its ledger has the last window that is over: then a run would find nothing,
