@@ -4,6 +4,7 @@ import msgspec
 import pytest
 
 from gnomon.domain.records import ItemSource
+from gnomon.domain.similarity import Similarity
 from gnomon.resident.reflection import Item, ReflectionOutput
 from gnomon.resident.stall import Before, alternate, raw_signature, same_title, stabilised, weigh
 from gnomon.scaffold.flags import AntipatternFlags
@@ -115,6 +116,15 @@ def test_an_unknown_action_counts_as_hold() -> None:
 
 
 # --- counting and pressure ------------------------------------------------------------------
+
+
+def test_the_referees_config_decides_when_two_titles_are_one() -> None:
+    before = Before(thread_title="the slow test")
+    loose = Similarity(shared_words=1, shared_part=0.3)
+    first, again = said(thread_title="the slow test"), said(thread_title="a slow build")
+    signature = weigh(first, before, FLAGS, loose).signature
+    assert weigh(again, before, FLAGS, loose).signature == signature
+    assert weigh(again, before, FLAGS).signature != signature
 
 
 def run(

@@ -280,6 +280,7 @@ def _wire_resident(core: Core) -> None:
         manifest=core.manifest,
         executive=core.executive,
         closed=core.closed_items,
+        similarity=core.fitness.config.repeat_similarity,
     )
 
 

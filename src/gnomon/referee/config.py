@@ -17,6 +17,7 @@ from msgspec import Meta
 
 from gnomon.domain.errors import ConfigError
 from gnomon.domain.records import Sha256
+from gnomon.domain.similarity import HOUSE, Similarity
 
 NAME = "fitness-config.json"
 WALL_PER_HORIZON = 3
@@ -43,13 +44,6 @@ class Weights(Section, frozen=True):
         return math.fsum((self.repeat, self.cooldown, self.concern))
 
 
-class Similarity(Section, frozen=True):
-    """Two wordings are one when they share so many words, and so much of the smaller set."""
-
-    shared_words: Positive = 3
-    shared_part: Annotated[float, Meta(gt=0, le=1)] = 0.45
-
-
 class FitnessConfig(Section, frozen=True):
     """The locked values of seed 1, section 13, and page 2. Durations in the unit of the name;
     `delta` and `epsilon` absolute; `deadline_days` may be a fraction.
@@ -73,8 +67,9 @@ class FitnessConfig(Section, frozen=True):
     refiner_model: str = ""
     """Empty: the model in force."""
     unavailable_gap_seconds: Annotated[int, Meta(ge=0)] = 300
-    repeat_similarity: Similarity = Similarity()
-    concern_similarity: Similarity = Similarity()
+    repeat_similarity: Similarity = HOUSE
+    """Of the titles of two reflections; the resident compares them."""
+    concern_similarity: Similarity = HOUSE
 
     @property
     def window_ms(self) -> int:

@@ -206,7 +206,8 @@ class Resident:
 
     async def _take_in(self, thought: "_Thought", args: TickArguments) -> None:
         """Count the repeat, put the pressure on, write the lines, let the executive attempt."""
-        weighed = stall.weigh(thought.output, carry.before(self._state), self._flags)
+        before, similarity = carry.before(self._state), self._spawn.similarity
+        weighed = stall.weigh(thought.output, before, self._flags, similarity)
         self._state = carry.reflected(self._state, weighed, thought.reply, args.now)
         await self._note(carry.line(self._state, weighed, thought.reply, self._scaffold.version))
         said = await self._attempt(weighed, args)

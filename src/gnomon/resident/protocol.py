@@ -14,6 +14,7 @@ from gnomon.domain.manifest import Manifest
 from gnomon.domain.messages import Message
 from gnomon.domain.policy import Autonomy
 from gnomon.domain.records import Mode, Origin, SkipReason, SurfaceKind, SurfaceMode
+from gnomon.domain.similarity import HOUSE, Similarity
 from gnomon.domain.views import ModelKind
 
 NO_WORK = Manifest(id="executive", title="Background work")
@@ -64,6 +65,8 @@ class Spawn(Said, frozen=True):
     """What background work runs as. Without one it has no tools and no prompt."""
     notices_a_day: int = 5
     """How many things it may bring up by itself."""
+    similarity: Similarity = HOUSE
+    """When two titles are one, which decides what counts as a repeat."""
 
 
 class TickArguments(Said, frozen=True):

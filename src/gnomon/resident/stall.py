@@ -3,7 +3,8 @@
 First the signature is taken from what the model said, and compared: that is the count which
 the ledger keeps. Only then is pressure put on the agenda, as `antipattern-flags.json` says:
 another candidate is taken up, else the next step is sharpened, and at the last the action is
-held. What makes two reflections the same is fixed here, and no scaffold file can change it.
+held. What makes two reflections the same is fixed here and in the referee's config, and no
+scaffold file can change it.
 """
 
 import hashlib
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 import msgspec
 
 from gnomon.domain.records import DesiredAction, Pressure, Sha256
+from gnomon.domain.similarity import HOUSE, Similarity
 from gnomon.resident.reflection import (
     MAX_ITEMS,
     SOURCES,
@@ -22,11 +24,6 @@ from gnomon.resident.reflection import (
     lane,
 )
 from gnomon.scaffold.flags import AntipatternFlags
-
-SHARED_WORDS = 3
-SHARED_PART = 0.45
-"""A new title that shares 3 words with the carried one, and 45% of the smaller set of words,
-is the carried one in other words (page 5)."""
 
 
 @dataclass(frozen=True)
@@ -60,36 +57,45 @@ class Weighed:
         return self.repeats > 0
 
 
-def weigh(output: ReflectionOutput, before: Before, flags: AntipatternFlags) -> Weighed:
+def weigh(
+    output: ReflectionOutput,
+    before: Before,
+    flags: AntipatternFlags,
+    similarity: Similarity = HOUSE,
+) -> Weighed:
     """Stabilise the titles, count the repeat, then put the pressure on."""
-    steady = stabilised(output, before)
+    steady = stabilised(output, before, similarity)
     signature = raw_signature(steady)
     repeats = before.repeats + 1 if signature == before.signature else 0
-    return _pressed(steady, signature, repeats, flags)
+    return _pressed(steady, signature, repeats, flags, similarity)
 
 
-def stabilised(output: ReflectionOutput, before: Before) -> ReflectionOutput:
+def stabilised(
+    output: ReflectionOutput, before: Before, similarity: Similarity = HOUSE
+) -> ReflectionOutput:
     """The carried titles stay where the new ones only say the same in other words."""
     item = output.active_item
     if item is not None:
-        item = msgspec.structs.replace(item, title=_steady(item.title, before.active_title))
+        item = msgspec.structs.replace(
+            item, title=_steady(item.title, before.active_title, similarity)
+        )
     title = output.thread_title
     if title is not None:
-        title = _steady(title, before.thread_title)
+        title = _steady(title, before.thread_title, similarity)
     return msgspec.structs.replace(output, active_item=item, thread_title=title)
 
 
-def _steady(new: str, carried: str | None) -> str:
-    return carried if carried is not None and same_title(new, carried) else new
+def _steady(new: str, carried: str | None, similarity: Similarity) -> str:
+    return carried if carried is not None and same_title(new, carried, similarity) else new
 
 
-def same_title(one: str, other: str) -> bool:
-    """Whether two titles name one thing: equal, or 3 words and 45% of the smaller set."""
+def same_title(one: str, other: str, similarity: Similarity = HOUSE) -> bool:
+    """Whether two titles name one thing: equal, or with enough words in common."""
     if _plain(one) == _plain(other):
         return True
     first, second = _words(one), _words(other)
-    shared = len(first & second)
-    return shared >= SHARED_WORDS and shared >= SHARED_PART * min(len(first), len(second))
+    shared, smaller = len(first & second), min(len(first), len(second))
+    return shared >= similarity.shared_words and shared >= similarity.shared_part * smaller
 
 
 def raw_signature(output: ReflectionOutput) -> Sha256:
@@ -111,7 +117,7 @@ def raw_signature(output: ReflectionOutput) -> Sha256:
     return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()
 
 
-def alternate(output: ReflectionOutput) -> Item | None:
+def alternate(output: ReflectionOutput, similarity: Similarity = HOUSE) -> Item | None:
     """The best candidate that is not the active item: same lane first, then by source in the
     order operator, background, concern, interest, continuity, then as the model ordered them.
     """
@@ -119,7 +125,7 @@ def alternate(output: ReflectionOutput) -> Item | None:
     others = [
         item
         for item in output.candidate_items
-        if active is None or not same_title(item.title, active.title)
+        if active is None or not same_title(item.title, active.title, similarity)
     ]
     home = lane(active)
     return min(
@@ -130,27 +136,32 @@ def alternate(output: ReflectionOutput) -> Item | None:
 
 
 def _pressed(
-    output: ReflectionOutput, signature: Sha256, repeats: int, flags: AntipatternFlags
+    output: ReflectionOutput,
+    signature: Sha256,
+    repeats: int,
+    flags: AntipatternFlags,
+    similarity: Similarity,
 ) -> Weighed:
     action = desired_action(output)
     pressure: Pressure = "none"
-    other = alternate(output)
+    other = alternate(output, similarity)
     if repeats >= flags.hold_at_repeats:
         action, pressure = "hold", "hold"
     elif repeats >= flags.rotate_at_repeats and other is not None:
-        output, pressure = _rotated(output, other), "rotated"
+        output, pressure = _rotated(output, other, similarity), "rotated"
     elif repeats >= flags.sharpen_at_repeats:
         output, pressure = _sharpened(output, flags), "sharpened"
     return Weighed(output, action, signature, repeats, pressure)
 
 
-def _rotated(output: ReflectionOutput, item: Item) -> ReflectionOutput:
+def _rotated(output: ReflectionOutput, item: Item, similarity: Similarity) -> ReflectionOutput:
     """The candidate becomes the active item and the thread; what was active stays on the
     agenda behind it.
     """
     rest = [other for other in output.candidate_items if other is not item]
     left = output.active_item
-    if left is not None and not any(same_title(left.title, other.title) for other in rest):
+    named = any(left and same_title(left.title, other.title, similarity) for other in rest)
+    if left is not None and not named:
         rest.append(left)
     return msgspec.structs.replace(
         output,

@@ -16,6 +16,7 @@ from gnomon.domain.json_value import Fields, Json
 from gnomon.domain.manifest import Manifest
 from gnomon.domain.plain import fields, read
 from gnomon.domain.records import Mode, SkipReason
+from gnomon.domain.similarity import Similarity
 from gnomon.resident.gate import GateFacts, effective_mode
 from gnomon.resident.protocol import (
     BUSY,
@@ -45,6 +46,7 @@ class ResidentWorld:
     manifest: Manifest
     executive: Manifest
     closed: ClosedItems
+    similarity: Similarity
     last_scaffold: ScaffoldState | None = None
     handed_version: str | None = None
     last_fingerprint: tuple[object, ...] | None = None
@@ -170,6 +172,7 @@ class ResidentWorld:
             reflections=reflections,
             problems=_problems(scaffold),
             notices_a_day=self.config.notify.max_per_day,
+            similarity=self.similarity,
         )
         return fields(spawn)
 
