@@ -114,11 +114,13 @@ async def test_what_is_missing_is_said_and_the_operators_word_is_one_press(visit
     changes.readiness = a_readiness(few_days="It has been measured on 3 of 7 days.")
     await visit.go("/fitness")
     await visit.sees_text("#readiness", "It has been measured on 3 of 7 days.")
-    assert not await visit.page.is_visible("#readiness button")
+    assert not await visit.page.is_visible("text=The number is right")
     changes.readiness = a_readiness(not_enabled="You have not said that the number fits.")
     visit.house.stream.publish("changes", {})
     await visit.page.click("text=The number is right: let it change itself")
     await visit.sees_text("#readiness", "Yes: one small edit at a time, while you are away.")
+    await visit.page.click("text=Take my word back: no further change")
+    await visit.sees_text("#readiness", "You have not said that the number fits.")
 
 
 async def test_how_it_is_known_is_read_without_a_network(visit: Visit):
