@@ -57,7 +57,7 @@ def test_three_reflections_within_ninety_seconds_and_a_turn_answered_meanwhile(h
     assert status["model"] == {"name": "embedded", "kind": "demo", "loaded": True}
     assert status["last_focus"] is None, "what the demo model thinks of is shown to nobody"
 
-    # Nobody asks it any more: its process ends with a beat, which comes once a minute.
+    # Nobody asks it any more: its process ends with a beat.
     house.cli("pause")
     wait_until(lambda: not daemon.status()["model"]["loaded"], 75, "the end of an idle host")
     wait_until(lambda: len(descendants(daemon.pid)) <= without + 1, 5, "its process is gone")

@@ -89,6 +89,7 @@ class Life:
             await self._try(self._bring_what_waited)
             await self._try(core.approving.beat)
             core.background.run(core.residency.look())
+        await self._try(self._end_idle)
         await self._try(core.book.beat)
         await self._try(self.improvement.carry_on)
         await self._try(self._end_pause)
@@ -142,12 +143,16 @@ class Life:
         if memo.facts.paused and not memo.facts_paused(self.core.platform.clock.wall()):
             await self.core.resume()
 
-    async def _tidy(self) -> None:
-        """End what has been idle, and try again what a failing disk closed."""
+    async def _end_idle(self) -> None:
+        """End the processes that nobody has used for a while."""
         core = self.core
         await core.broker.end_if_idle()
         await core.tools.end_idle()
         await core.history.end_idle()
+
+    async def _tidy(self) -> None:
+        """Try again what a failing disk closed, and read what was watched."""
+        core = self.core
         core.stores.log.retry()
         if core.watching.is_due():
             core.background.run(core.watching.read_changed())
