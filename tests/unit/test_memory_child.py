@@ -27,3 +27,19 @@ async def test_one_that_fails_is_gone_and_says_so_by_its_code(entry: object, cod
     async with asyncio.timeout(5):
         assert await child.wait() == code
     await child.stop(0)
+
+
+async def never_greets(peer: Peer, argument: Fields) -> None:
+    await peer.closed()
+
+
+async def test_one_whose_start_is_given_up_leaves_nothing_running() -> None:
+    before = asyncio.all_tasks()
+    starting = asyncio.create_task(MemoryChild.begin("resident", never_greets, {}, None))
+    await asyncio.sleep(0)
+    starting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await starting
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert asyncio.all_tasks() == before

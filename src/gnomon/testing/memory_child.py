@@ -51,7 +51,12 @@ class MemoryChild:
 
         pipes = (asyncio.create_task(ours.run()), asyncio.create_task(theirs.run()))
         life = asyncio.create_task(live())
-        await ours.greeting()
+        try:
+            await ours.greeting()
+        except BaseException:  # also when who starts it gives up
+            for task in (life, *pipes):
+                task.cancel()
+            raise
         return cls(ours, life, pipes)
 
     async def wait(self) -> int:
