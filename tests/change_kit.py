@@ -123,5 +123,6 @@ def a_laboratory(
         look_at_scaffold=look,
         config_sha256=CONFIG,
         changed=lambda: None,
+        autonomy=lambda: "full",
     )
     return Laboratory(root, stores, scaffold, changes)

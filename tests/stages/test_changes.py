@@ -110,6 +110,18 @@ async def test_what_waits_on_a_text_that_is_gone_is_voided(lab: Laboratory) -> N
     assert lab.text() == CANDIDATE
 
 
+async def test_what_waited_is_not_applied_once_the_operator_allows_less(lab: Laboratory) -> None:
+    await lab.changes.propose(a_change(1))
+    await lab.changes.propose(a_change(2, OTHER))
+    lab.changes.autonomy = lambda: "memory"
+    await lab.judged("rolled_back")
+    waited = lab.changes.known("change-0002")
+    assert (waited.status, lab.text()) == ("refused", PARENT)
+    assert waited.told[-1].reason == (
+        "while it waited, improve.autonomy became 'memory', at which it changes no instructions"
+    )
+
+
 async def test_a_human_edit_before_it_is_applied_voids_it(lab: Laboratory) -> None:
     lab.prompt.write_text(BY_HAND)
     await lab.changes.propose(a_change())

@@ -292,6 +292,7 @@ def _wire_change(core: Core) -> None:
         look_at_scaffold=core.world.look_at_scaffold,
         config_sha256=core.fitness.sha256,
         changed=lambda: core.stream.publish("changes", {}),
+        autonomy=lambda: core.config.improve.autonomy,
         margins=margins(core.fitness.config),
     )
     core.carry_on = CarryOn(core.stores, core.changes)

@@ -15,8 +15,10 @@ from gnomon.daemon.store.stores import Stores
 from gnomon.domain.errors import ConflictError, GnomonError, ScaffoldError, UsageError
 from gnomon.domain.instants import Millis
 from gnomon.domain.ledgers import Ack, LedgerName
+from gnomon.domain.policy import Autonomy
 from gnomon.domain.records import Sha256
 from gnomon.domain.records_change import Change, ChangeStatus, ChangeStep, Judgment
+from gnomon.domain.tiers import SCAFFOLD, may_apply
 from gnomon.domain.verdict_reasons import Margins
 from gnomon.scaffold.hashing import content_sha256, same_files, text_sha256, version_name
 from gnomon.scaffold.versions import Scaffold, ScaffoldState
@@ -24,6 +26,7 @@ from gnomon.scaffold.versions import Scaffold, ScaffoldState
 REFINEMENT: LedgerName = "refinement-ledger"
 JUDGMENT: LedgerName = "judgment-ledger"
 BY_OPERATOR = "you undid it"
+LESS_AUTONOMY = "while it waited, improve.autonomy became {!r}, at which it changes no instructions"
 EDITED = "the file was edited since; the text that stands there stays"
 
 
@@ -31,6 +34,7 @@ EDITED = "the file was edited since; the text that stands there stays"
 class Changes:
     """`look_at_scaffold` is the cycle's own look, which puts what stands in the folder in
     force; `config_sha256` is of the fitness-config in force; `changed` hears of every step.
+    `autonomy` is asked again before a change is applied, for it may have waited.
     """
 
     stores: Stores
@@ -38,6 +42,7 @@ class Changes:
     look_at_scaffold: Callable[[Millis], ScaffoldState]
     config_sha256: Sha256
     changed: Callable[[], None]
+    autonomy: Callable[[], Autonomy]
     margins: Margins | None = None
     """Of the fitness-config in force."""
     judge: Callable[[], Awaitable[None]] | None = None
@@ -178,8 +183,12 @@ class Changes:
         """Put the candidate in the place of the very text that it was made from."""
         change, now = life.change, self.stores.clock.wall()
         before = self.look_at_scaffold(now)
+        standing = self._standing_sha256(change.target)
+        may = may_apply(change.tier, SCAFFOLD, self.autonomy())
+        if may != "allow" and standing != change.candidate_sha256:
+            await self._ended(life, "refused", LESS_AUTONOMY.format(self.autonomy()))
+            return
         try:
-            standing = self._standing_sha256(change.target)
             if standing == change.base_sha256:
                 self.scaffold.write(change.target, change.candidate)
         except ScaffoldError as error:
