@@ -27,6 +27,8 @@ def recompute(
 ) -> list[str]:
     found = written_twice(fitness)
     boundary, measured = 0.0, 0
+    looked: list[int] = [0, 0]
+    after: dict[str, int] = {}
     for number, line in enumerate(fitness):
         if line["kind"] == "gap":
             found += gap_faults(decisions, line, fitness[number + 1 :])
@@ -34,9 +36,11 @@ def recompute(
         used = line["inputs"]["decision-ledger"]["seq"]
         if used > measured:
             boundary, measured = looked_at(line, decisions, engagement), used
+            after.setdefault(line["window_start"], looked[-2])
+            looked.append(line["inputs"]["engagement-ledger"]["seq"])
         wanted = {
             **stall(decisions, line, config),
-            **engaged(engagement, line, boundary, config),
+            **engaged(engagement, line, boundary, config, after[line["window_start"]]),
         }
         if line["stall_reason"] in ("clock_step", "ledger_changed"):
             wanted = {"stall_composite": None, "engagement_rate": None}
@@ -63,7 +67,12 @@ def looked_at(line: Fields, decisions: list[Fields], engagement: list[Fields]) -
     back = any(seconds(each["at"]) < end for each in decisions[decided : decided + 1]) or any(
         seconds(each["at"]) < end + 60 for each in engagement[engaged_to : engaged_to + 1]
     )
-    return seconds(decisions[decided - 1]["at"]) if back else end + 60
+    if back:
+        return seconds(decisions[decided - 1]["at"])
+    for each in engagement[engaged_to : engaged_to + 1]:
+        if each["kind"] == "clock-stepped" and seconds(each["wall_before"]) < end + 60:
+            return seconds(each["wall_before"])  # what was skipped nobody lived
+    return end + 60
 
 
 def gap_faults(decisions: list[Fields], gap: Fields, later: list[Fields]) -> list[str]:
@@ -145,7 +154,12 @@ def alike(one: str, other: str, rule: Fields) -> bool:
 # --- what the operator did ----------------------------------------------------------------------
 
 
-def engaged(engagement: list[Fields], line: Fields, as_of: float, config: Fields) -> Fields:
+def engaged(
+    engagement: list[Fields], line: Fields, as_of: float, config: Fields, after: int
+) -> Fields:
+    """Of what was brought in the window, and not in another pass through its hour: that is in the
+    lines up to the one that the window before the last had looked at.
+    """
     known, ahead = steadied(engagement[: line["inputs"]["engagement-ledger"]["seq"]])
     as_of -= ahead
     start, end = seconds(line["window_start"]), seconds(line["window_end"])
@@ -153,7 +167,9 @@ def engaged(engagement: list[Fields], line: Fields, as_of: float, config: Fields
     surfaces = [
         surface(each, known, away, as_of, config)
         for each in known
-        if each["kind"] == "surface_emitted" and start <= seconds(each["at"]) < end
+        if each["kind"] == "surface_emitted"
+        and start <= seconds(each["at"]) < end
+        and each["seq"] > after
     ]
     tests = [each for each in surfaces if each["synthetic"]]
     rules = [each for each in surfaces if each["origin"] == "rule" and not each["synthetic"]]

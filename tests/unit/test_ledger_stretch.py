@@ -8,24 +8,31 @@ NOON = Millis(100 * HOUR)
 
 def at_noon() -> StretchCount:
     stretch = StretchCount()
-    stretch.take(NOON)
+    stretch.date(NOON)
     return stretch
 
 
 def test_a_line_dated_more_than_five_minutes_back_begins_the_next_stretch() -> None:
     stretch = at_noon()
-    stretch.take(Millis(NOON - STEPPED_BACK))
+    stretch.date(Millis(NOON - STEPPED_BACK))
     assert stretch.number == 1
-    stretch.take(Millis(NOON - STEPPED_BACK - 1))
+    stretch.date(Millis(NOON - STEPPED_BACK - 1))
     assert stretch.number == 2
-    stretch.take(NOON)
-    stretch.take(Millis(NOON - MINUTE))
+    stretch.date(NOON)
+    stretch.date(Millis(NOON - MINUTE))
     assert stretch.number == 2
+
+
+def test_no_line_of_a_stretch_is_dated_before_another() -> None:
+    stretch = at_noon()
+    assert stretch.date(Millis(NOON - MINUTE)) == NOON
+    assert stretch.date(Millis(NOON + MINUTE)) == NOON + MINUTE
+    assert stretch.date(Millis(NOON - HOUR)) == NOON - HOUR
 
 
 def test_a_set_back_that_a_line_has_shown_already_is_not_counted_twice() -> None:
     stretch = at_noon()
-    stretch.take(Millis(NOON - HOUR))
+    stretch.date(Millis(NOON - HOUR))
     stretch.set_back(Millis(NOON - HOUR))
     assert stretch.number == 2
     stretch.set_back(Millis(NOON - 2 * HOUR))
@@ -44,8 +51,8 @@ def test_who_joins_brings_the_furthest_of_the_last_stretch() -> None:
     stretch = StretchCount()
     stretch.join(2, None)
     stretch.join(1, Millis(NOON + HOUR))
-    stretch.take(Millis(NOON - HOUR))
+    stretch.date(Millis(NOON - HOUR))
     assert stretch.number == 2
     stretch.join(2, NOON)
-    stretch.take(Millis(NOON - HOUR))
+    stretch.date(Millis(NOON - HOUR))
     assert stretch.number == 3

@@ -56,7 +56,6 @@ class LedgerFile:
         self._written = Head()  # the last line in the file
         self._acknowledged = Head()  # what readers may see
         self._durable = Head()  # the last line on the medium
-        self._last_at: Millis | None = None
         self._waiting: list[Waiting] = []  # not written yet
         self._unsynced: list[Waiting] = []  # written, waiting for the next sync
         self._arranged = False
@@ -189,7 +188,6 @@ class LedgerFile:
         except OSError as error:
             raise refused(self.name, error) from error
         self._written = self._acknowledged = self._durable = found.head
-        self._last_at = found.last_at
         self._stretch.join(found.head.segment, found.last_at)
         self._closed_because = None
 
@@ -240,16 +238,17 @@ class LedgerFile:
 
     def _write_waiting(self) -> None:
         while self._closed_because is None and self._waiting:
-            self._stretch.take(self._clock.wall())
+            at = self._stretch.date(self._clock.wall())
             if self._written.segment == self._stretch.number:
-                self._write_batch()
+                self._write_batch(at)
             elif self._syncing or self._written != self._durable:
                 return  # the old segment is closed only once it is whole on the medium
             else:
                 self._next_segment()
+                self._arrange()  # the loop gets a turn between them: each syncs its folder
+                return
 
-    def _write_batch(self) -> None:
-        at = max(self._clock.wall(), self._last_at or Millis(0))
+    def _write_batch(self, at: Millis) -> None:
         batch = stamp(self._waiting, self._written, at)
         if not batch.items:
             return
@@ -261,7 +260,7 @@ class LedgerFile:
         if error is not None:
             refuse(batch.items, refused(self.name, error))
             return
-        self._written, self._last_at = batch.head, at
+        self._written = batch.head
         self._unsynced += [item for item in batch.items if item.durable]
         early = [item for item in batch.items if not item.durable]
         if early:
@@ -297,7 +296,6 @@ class LedgerFile:
         self._fd = fd
         head = Head(seq=self._written.seq, sha256=self._written.sha256, segment=number)
         self._written = self._acknowledged = self._durable = head
-        self._last_at = None
 
     # --- syncing ---------------------------------------------------------------------------
 
@@ -314,7 +312,8 @@ class LedgerFile:
         if self._closed_because is not None or self._syncing:
             return
         if self._written == self._durable:
-            release(self._idle)
+            if not self._waiting:
+                release(self._idle)
             return
         if not (forced or self._unsynced or self._waiting or self._idle):
             return  # only lines that were acknowledged early: their timer runs

@@ -64,15 +64,30 @@ class LedgerReader:
 
     def segment_starts(self, until: Head) -> tuple[int, ...]:
         """The `seq` from which on lines lie in the second segment, the third, and so on, up to a
-        head. O(segments).
+        head. O(segments). Nothing counts as lying in one that cannot be read, nor after it:
+        whoever reads its lines meets the damage.
         """
-        following, found = until.seq + 1, list[int]()
-        for span in reversed([span for span in self._ends(until) if span.segment.number > 1]):
-            if span.end:
-                begun = self.walk(Span(span.segment, 0, span.end), Chain.anywhere())
-                following = next(line.seq for line in begun)
-            found.append(following)
-        return tuple(reversed(found))
+        starts: list[int | None] = []
+        try:
+            for span in self._ends(until):
+                if span.segment.number > 1:
+                    starts.append(self._first_seq(span))  # noqa: PERF401 - till the damage
+        except LedgerCorruptError:
+            pass  # said when its lines are read
+        nowhere = until.seq + 1
+        following, found = nowhere, [nowhere] * (until.segment - 1)
+        for index, start in reversed(list(enumerate(starts))):
+            found[index] = following = start or following
+        return tuple(found)
+
+    def _first_seq(self, span: Span) -> int | None:
+        """Of the first line; null where there is none."""
+        if not span.end:
+            return None
+        line = next(self.walk(Span(span.segment, 0, span.end), Chain.anywhere()), None)
+        if line is None:
+            raise self.corrupt(1, f"{span.segment.path.name} is shorter than it was")
+        return line.seq
 
     def read_range(
         self, since: Millis, until_at: Millis = UNTIL_THE_END, *, until: Head | None = None

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-_SUFFIX = re.compile(r"\.(\d{4})\.jsonl", re.ASCII)
+_SUFFIX = re.compile(r"\.(\d{4,})\.jsonl", re.ASCII)
 MAX_SEGMENTS = 9999
 LOOK_AHEAD = 16
 """Numbers after the last segment that are tried for one which a gap cut off. The folder is not

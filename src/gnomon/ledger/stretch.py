@@ -12,7 +12,7 @@ STEPPED_BACK = 5 * MINUTE
 
 
 class StretchCount:
-    """Counts from 1. `number` is the segment to which the next line belongs."""
+    """Counts from 1. `number` is the segment to which the line last dated belongs."""
 
     def __init__(self) -> None:
         self.number = 1
@@ -22,14 +22,17 @@ class StretchCount:
         """A ledger that shares the count ends in this segment, and with this time in it."""
         if number > self.number:
             self.number, self._last_at = number, None
-        if number == self.number:
-            self._reach(last_at)
+        if number == self.number and last_at is not None:
+            self._last_at = last_at if self._last_at is None else max(last_at, self._last_at)
 
-    def take(self, wall: Millis) -> None:
-        """A line is about to be written; it may show by its time that the clock was set back."""
+    def date(self, wall: Millis) -> Millis:
+        """The time of a line that is about to be written, never before that of another line of
+        the stretch; its wall may show that the clock was set back.
+        """
         if self._last_at is not None and wall < self._last_at - STEPPED_BACK:
             self.begin()
-        self._reach(wall)
+        self._last_at = wall if self._last_at is None else max(wall, self._last_at)
+        return self._last_at
 
     def set_back(self, wall: Millis) -> None:
         """The clock was seen to be set back, to `wall`; a line may have shown it before."""
@@ -40,7 +43,3 @@ class StretchCount:
         """The next stretch, unless this one holds no line yet."""
         if self._last_at is not None:
             self.number, self._last_at = self.number + 1, None
-
-    def _reach(self, at: Millis | None) -> None:
-        if at is not None and (self._last_at is None or at > self._last_at):
-            self._last_at = at

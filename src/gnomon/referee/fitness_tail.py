@@ -61,11 +61,6 @@ class FitnessTail(msgspec.Struct, kw_only=True):
         """Whether a window that begins so may have been measured already."""
         return start < self.highest_end
 
-    @property
-    def lives_again(self) -> bool:
-        """Whether the last window lies before others that are there already."""
-        return self.last_end is not None and self.last_end < self.highest_end
-
     def _ends(self, end: str) -> None:
         self.last_end, self.highest_end = end, max(end, self.highest_end)
 

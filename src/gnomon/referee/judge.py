@@ -165,6 +165,12 @@ def _engagement_of(window: WindowFacts) -> float | None:
     return window.engagement
 
 
+def still_waits(case: Case, earlier: Judgment | None, now: Millis, config: FitnessConfig) -> bool:
+    """Whether it is noted as pending, and only a comparison of both metrics could end that."""
+    in_time = case.watched_at <= now < deadline(case.watched_at, config)
+    return earlier is not None and in_time and not _unfit(case)
+
+
 def judge(
     case: Case,
     holds: Holds,

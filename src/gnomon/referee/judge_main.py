@@ -20,7 +20,7 @@ from gnomon.domain.records import AnchoredHead
 from gnomon.domain.records_change import Judgment
 from gnomon.ledger.reading import LedgerReader
 from gnomon.referee.config import Loaded, parse
-from gnomon.referee.judge import Case, Holds, Windows, deadline, is_enough, judge, weighed
+from gnomon.referee.judge import Case, Holds, Windows, is_enough, judge, still_waits, weighed
 from gnomon.trust.ipc import Peer
 
 FITNESS: LedgerName = "fitness-ledger"
@@ -93,7 +93,7 @@ class Judge:
         which would hold back the engagement of those after it.
         """
         case, head, config = asked.case, asked.fitness, self._loaded.config
-        waits = asked.earlier is not None and asked.now < deadline(case.watched_at, config)
+        waits = still_waits(case, asked.earlier, asked.now, config)
         windows, settled = Windows(case), self._settled(asked.now)
         end, following, older, reached = head.seq, head.sha256, 0, False
         while end > 0 and older < MOST_OLDER:
@@ -103,6 +103,8 @@ class Judge:
             lines = list(self._span(start, end, head))
             if lines[-1].sha256 != following:
                 raise self._reader.corrupt(end, "the line after it does not follow it")
+            if end == head.seq:  # what the writer has not seen yet is settled for nobody
+                settled = self._settled(min(asked.now, lines[-1].at))
             for line in lines:
                 windows.take(line)
                 older += line.at < case.watched_at

@@ -45,7 +45,7 @@ SETTLES_AFTER = MINUTE
 @dataclass(frozen=True)
 class Stay:
     """The decision lines between entering a window and leaving it, within one stretch of the
-    clock. `is_last`: no line is known that was written later in the same stretch.
+    clock. `is_last`: no later one of the same stretch is known.
     """
 
     tally: Tally
@@ -56,23 +56,23 @@ class Stay:
 @dataclass(frozen=True)
 class Stretches:
     """In which stretch, from one setting back of the clock to the next, a line was written: the
-    two ledgers count them together (`gnomon.ledger.stretch`). Each holds the `seq` from which on
-    its lines lie in the second stretch, the third, and so on.
+    two ledgers count them together, from 1 (`gnomon.ledger.stretch`). Each holds the `seq` from
+    which on its lines lie in the second stretch, the third, and so on.
     """
 
     decisions: tuple[int, ...] = ()
     engagement: tuple[int, ...] = ()
 
     def of_decision(self, seq: int) -> int:
-        return bisect_right(self.decisions, seq)
+        return 1 + bisect_right(self.decisions, seq)
 
     def of_engagement(self, seq: int) -> int:
-        return bisect_right(self.engagement, seq)
+        return 1 + bisect_right(self.engagement, seq)
 
     @property
     def present(self) -> int:
-        """The one that has not ended."""
-        return max(len(self.decisions), len(self.engagement))
+        """The last that either ledger has a line of, or was about to have."""
+        return 1 + max(len(self.decisions), len(self.engagement))
 
 
 @dataclass(frozen=True)
@@ -162,12 +162,13 @@ class _Planner:
         start = self._tail.last_start
         if start is None:
             return
-        as_of = settled = Millis(parse_iso(start) + self._config.window_ms + SETTLES_AFTER)
+        settled = Millis(parse_iso(start) + self._config.window_ms + SETTLES_AFTER)
         stretch = self._stretches.of_decision(self._tail.decision.seq)
         is_last = self._stretches.of_decision(following.seq) > stretch
         if cited_at is not None and is_last and self._is_cut(stretch, settled):
-            as_of = cited_at
-        yield from self._amendments(as_of)
+            yield from self._amendments(cited_at)
+        else:
+            yield from self._amendments(self._seen_until(stretch, settled))
 
     def is_over(self, stay: Stay, now: Millis) -> bool:
         """Whether nothing more can come into its window in this stretch of the clock."""
@@ -180,8 +181,9 @@ class _Planner:
         if self._tail.last_end is not None and start > self._tail.highest_end:
             yield self._given(self._gap(self._tail.highest_end, start))
         self._take_until(stay)
-        cut = stay.is_last and self._is_cut(stay.stretch, self._settled(stay))
-        as_of = tally.last_at if cut else self._settled(stay)
+        settled = self._settled(stay)
+        cut = stay.is_last and self._is_cut(stay.stretch, settled)
+        as_of = tally.last_at if cut else self._seen_until(stay.stretch, settled)
         yield self._given(self._window(tally, start, as_of, cut=cut))
         yield from self._amendments(as_of)
 
@@ -194,6 +196,17 @@ class _Planner:
         """Whether a stretch ended before a window in it could be over."""
         ended = stretch < self._stretches.present
         return ended and self._came_to.get(stretch, Millis(0)) < settled
+
+    def _seen_until(self, stretch: int, settled: Millis) -> Millis:
+        """As of when a window's surfaces are seen: so long after its end, or when the clock was set
+        forward over that, since what was skipped nobody lived.
+        """
+        for seq, step in self._steps:
+            if self._stretches.of_engagement(seq) == stretch and step.step_seconds > 0:
+                before = parse_iso(step.wall_before)
+                if before < settled <= parse_iso(step.wall_after):
+                    return before
+        return settled
 
     def _take_until(self, stay: Stay) -> None:
         """Take the engagement lines up to this window's end in this stretch. However they are
@@ -256,6 +269,7 @@ class _Planner:
 
     def _window(self, tally: Tally, start: str, as_of: Millis, *, cut: bool) -> Window | Amendment:
         known = self._tail.standing.get(start)
+        after = self._tail.engagement_before if known is None else known.after
         void: EngagementReason | None = None
         if tally.changed:
             void = "ledger_changed"
@@ -276,13 +290,17 @@ class _Planner:
             mixed_scaffold=len(set(tally.versions)) > 1,
             config_sha256=self._sha256,
             inputs={DECISIONS: tally.last, ENGAGEMENT: self._cut()},
-            **asdict(self._engaged(start, as_of, void)),
+            **asdict(self._engaged(start, after, as_of, void)),
         )
         return window if known is None else _lived_twice(known.body, window)
 
-    def _engaged(self, start: str, as_of: Millis, void: EngagementReason | None) -> Engaged:
+    def _engaged(
+        self, start: str, after: int, as_of: Millis, void: EngagementReason | None
+    ) -> Engaged:
+        """Of the surfaces of a window, and not of another pass through its hour."""
         steady = self._state.availability.steady(as_of)
-        return engaged(self._by_window.get(start, ()), self._state, steady, void)
+        surfaces = [each for each in self._by_window.get(start, ()) if each.seq > after]
+        return engaged(surfaces, self._state, steady, void)
 
     def _amendments(self, as_of: Millis) -> Iterator[FitnessBody]:
         """Windows whose engagement is not any more what their standing line says."""
@@ -291,7 +309,7 @@ class _Planner:
             if body.mature:
                 continue
             void = body.engagement_reason if body.engagement_reason != "low_sample" else None
-            part = self._engaged(start, as_of, void)
+            part = self._engaged(start, standing.after, as_of, void)
             if part == engaged_part(body):
                 continue
             amended = replace(
@@ -304,14 +322,21 @@ class _Planner:
 
 
 def _came_to(lines: Sequence[Line], stretches: Stretches) -> dict[int, Millis]:
-    """How far the wall came in each stretch, as far as these lines tell."""
+    """How far the wall came in each stretch, as far as the engagement lines tell."""
+    first: dict[int, Millis] = {}
     found: dict[int, Millis] = {}
     for line in lines:
         stretch = stretches.of_engagement(line.seq)
+        first.setdefault(stretch, line.at)
         found[stretch] = max(line.at, found.get(stretch, line.at))
-        if isinstance(line.body, ClockStepped) and line.body.step_seconds < 0:
-            before = parse_iso(line.body.wall_before)
-            found[stretch - 1] = max(before, found.get(stretch - 1, before))
+        step = line.body
+        if isinstance(step, ClockStepped) and step.step_seconds < 0:
+            before = parse_iso(step.wall_before)
+            # It ended the stretch before, unless this one has a line from before it: where none
+            # was written for long, times may go on rising over a set-back.
+            began = first[stretch] >= before + (step.step_seconds - 1) * SECOND
+            of = stretch - 1 if began else stretch
+            found[of] = max(before, found.get(of, before))
     return found
 
 

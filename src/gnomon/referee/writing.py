@@ -6,18 +6,18 @@ given, so a run that was killed anywhere is simply made again.
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Protocol
 
-from gnomon.domain.errors import LedgerCorruptError
-from gnomon.domain.instants import Millis, iso, parse_iso
+from gnomon.domain.errors import LedgerClosedError, LedgerCorruptError
+from gnomon.domain.instants import Millis, iso
 from gnomon.domain.json_value import Fields
 from gnomon.domain.ledgers import Head, LedgerName, Line
 from gnomon.domain.plain import fields, read
 from gnomon.domain.ports import Child, Ledger
-from gnomon.domain.records_referee import Amendment, ClockStepped, FitnessBody, Gap, Window
+from gnomon.domain.records_referee import Amendment, FitnessBody, Gap, Window
 from gnomon.ledger.segments import segments
 from gnomon.referee import asking
 from gnomon.referee.backoff import Backoff
@@ -47,6 +47,7 @@ class CitedLedger(Ledger, Protocol):
 
     @property
     def durable_head(self) -> Head: ...
+    async def synced(self) -> None: ...
 
 
 StartWriter = Callable[[Fields, Grants], Awaitable[Child]]
@@ -133,8 +134,8 @@ class FitnessWriting:
         written: list[FitnessBody] = []
         more = True
         while more:
-            heads = self._heads()  # first: what comes in meanwhile is for the next answer
-            tail = await self._current_tail(heads, now)
+            heads = await self._heads()  # first: what comes in meanwhile is for the next answer
+            tail = await self._current_tail(heads)
             work = Work(heads=heads, tail=tail, now=now)
             due = read(await asking.work(child.peer, fields(work)), Due)
             await self._append(due.lines)
@@ -144,7 +145,13 @@ class FitnessWriting:
             more = due.more
         return written
 
-    def _heads(self) -> Heads:
+    async def _heads(self) -> Heads:
+        """Where the ledgers end once all that was written so far is on the medium: where the clock
+        was set back, the one must not be seen further than the other.
+        """
+        for name in READ:
+            with suppress(LedgerClosedError):
+                await self._ledgers[name].synced()
         return {name: self._ledgers[name].durable_head for name in READ}
 
     def _read(self, name: LedgerName, after: int, heads: Heads) -> Iterator[Line]:
@@ -163,7 +170,7 @@ class FitnessWriting:
                 raise result
         self._tail = tail
 
-    async def _current_tail(self, heads: Heads, now: Millis) -> FitnessTail:
+    async def _current_tail(self, heads: Heads) -> FitnessTail:
         if self._tail is None:
             tail = FitnessTail()
             async for body in self._fitness():
@@ -172,7 +179,7 @@ class FitnessWriting:
                     tail.settle()
             self._tail = tail
         self._tail.settle()
-        await self._hand_lived(self._tail, heads, now)
+        await self._hand_lived(self._tail, heads)
         return self._tail
 
     async def _fitness(self) -> AsyncIterator[FitnessBody]:
@@ -185,27 +192,21 @@ class FitnessWriting:
 
     # --- windows that are lived again -----------------------------------------------------------
 
-    async def _hand_lived(self, tail: FitnessTail, heads: Heads, now: Millis) -> None:
-        """After the clock was set back: add the standing lines of the windows that may be
-        entered again, which the writer must not measure as if they were new.
+    async def _hand_lived(self, tail: FitnessTail, heads: Heads) -> None:
+        """After the clock was set back: add the standing lines of the windows that are entered
+        again, which the writer must not measure as if they were new.
         """
-        window_ms = self._loaded.config.window_ms
-        lines = list(self._read(ENGAGEMENT, tail.engagement_before, heads))
-        # A clock that was set back while the machine was off is noted by nobody; but a life's
-        # first line is dated by it.
-        entered = [now, *(line.at for line in lines if line.seq > tail.engagement.seq)]
-        entered += (
-            parse_iso(line.body.wall_after) for line in lines if isinstance(line.body, ClockStepped)
-        )
-        entered += self._first_not_measured(tail, heads)
-        starts = (iso(window_start(at, window_ms)) for at in entered)
-        if not any(map(tail.is_lived, starts)) and not tail.lives_again:
+        lived = set(filter(tail.is_lived, await self._to_be_measured(tail, heads)))
+        if not lived:
             return
-        lived = await self._to_be_measured(tail, heads)
-        found = dict[str, Standing]()
+        found, folded = dict[str, Standing](), FitnessTail()
         async for body in self._fitness():
-            if not isinstance(body, Gap) and body.window_start in lived:
-                found[body.window_start] = Standing(body=body, after=0)
+            folded.take(body)
+            if body.window_start in lived and not isinstance(body, Gap):
+                found[body.window_start] = folded.standing[body.window_start]
+            if len(folded.standing) > YIELD_EVERY:
+                folded.settle()
+                folded.standing.update(found)
         tail.standing = {**found, **tail.standing}
 
     async def _to_be_measured(self, tail: FitnessTail, heads: Heads) -> set[str]:
@@ -220,11 +221,3 @@ class FitnessWriting:
         except LedgerCorruptError:
             return starts  # the job says which windows that voids
         return starts
-
-    def _first_not_measured(self, tail: FitnessTail, heads: Heads) -> list[Millis]:
-        """When the next decision line was written, if there is one that can be read."""
-        lines = self._read(DECISIONS, tail.decision.seq, heads)
-        try:
-            return [line.at for line in islice(lines, 1)]
-        except LedgerCorruptError:
-            return []  # the job says which windows that voids

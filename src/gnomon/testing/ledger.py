@@ -43,11 +43,10 @@ class MemoryLedger:
     async def append(self, body: Body, *, durable: bool = True) -> Ack:
         del durable  # memory is as durable as it gets at once
         check_holds(self._bodies, body)
-        self._stretch.take(self._clock.wall())
+        at = self._stretch.date(self._clock.wall())
         while self.head.segment < self._stretch.number:
             self._next_segment()
         head = self.head
-        at = Millis(max(self._clock.wall(), self._last_at()))
         raw = encode_line(head.seq + 1, at, head.sha256, body)
         line = decode_line(raw, self._bodies)
         self.lines.append(line)
@@ -83,9 +82,6 @@ class MemoryLedger:
         head = self.head
         self.segment_starts = (*self.segment_starts, head.seq + 1)
         self._heads[-1] = Head(seq=head.seq, sha256=head.sha256, segment=head.segment + 1)
-
-    def _last_at(self) -> Millis:
-        return self.lines[-1].at if self.lines and self.head.offset else Millis(0)
 
 
 class InlineThreads(Executor):
