@@ -64,15 +64,15 @@ def looked_at(line: Fields, decisions: list[Fields], engagement: list[Fields]) -
     """
     end = seconds(line["window_end"])
     decided, engaged_to = (line["inputs"][f"{n}-ledger"]["seq"] for n in ("decision", "engagement"))
-    back = any(seconds(each["at"]) < end for each in decisions[decided : decided + 1]) or any(
-        seconds(each["at"]) < end + 60 for each in engagement[engaged_to : engaged_to + 1]
-    )
-    if back:
+    following = engagement[engaged_to] if engaged_to < len(engagement) else None
+    stepped = following is not None and following["kind"] == "clock-stepped"
+    came_to = seconds(following["wall_before"]) if following and stepped else None
+    if came_to is not None and came_to >= end + 60:
+        return end + 60  # the clock was set when the window was over
+    back = any(seconds(each["at"]) < end for each in decisions[decided : decided + 1])
+    if back or (following is not None and seconds(following["at"]) < end + 60):
         return seconds(decisions[decided - 1]["at"])
-    for each in engagement[engaged_to : engaged_to + 1]:
-        if each["kind"] == "clock-stepped" and seconds(each["wall_before"]) < end + 60:
-            return seconds(each["wall_before"])  # what was skipped nobody lived
-    return end + 60
+    return end + 60 if came_to is None else came_to  # what was skipped nobody lived
 
 
 def gap_faults(decisions: list[Fields], gap: Fields, later: list[Fields]) -> list[str]:
@@ -219,12 +219,13 @@ def absences(lines: list[Fields]) -> list[tuple[float, float, bool]]:
     """(from, to, whether it was down and not asleep), of absences that are over."""
     found: list[tuple[float, float, bool]] = []
     since: tuple[float, str] | None = None
+    up = float("-inf")
     for line in lines:
         if line["kind"] == "gateway_stopped" and since is None:
-            since = line["t"] - (line["gap_seconds"] or 0), line["cause"]
+            since = max(up, line["t"] - (line["gap_seconds"] or 0)), line["cause"]
         if line["kind"] == "gateway_started" and since is not None:
             found.append((since[0], line["t"], since[1] != "sleep"))
-            since = None
+            since, up = None, line["t"]
     return found
 
 
