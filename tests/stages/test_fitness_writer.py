@@ -365,8 +365,7 @@ def work(kernel: Kernel, *, tail: FitnessTail, most: int = 256) -> Work:
     names: tuple[LedgerName, ...] = ("decision-ledger", "engagement-ledger")
     for name in names:
         ledger = kernel.story.decisions if name == "decision-ledger" else kernel.story.engagement
-        size = kernel.path(name).stat().st_size
-        heads[name] = Head(seq=ledger.head.seq, sha256=ledger.head.sha256, offset=size)
+        heads[name] = ledger.head
     return Work(heads=heads, tail=tail, now=kernel.story.now, most=most)
 
 
@@ -479,6 +478,28 @@ async def test_an_unreadable_engagement_ledger_nulls_what_rests_on_it(kernel: Ke
     due = Writer(argument(kernel)).due(asked)
     reasons = [body.stall_reason for body in due.lines if isinstance(body, Window)]
     assert reasons == ["ledger_changed"]
+
+
+@pytest.mark.parametrize("name", ["decision-ledger", "engagement-ledger"])
+@pytest.mark.parametrize("damage", ["its first line", "its end"])
+async def test_a_damaged_later_segment_stops_nothing_that_comes_before_it(
+    kernel: Kernel, name: LedgerName, damage: str
+) -> None:
+    story = kernel.story
+    story.begin()
+    live(story, 2.5)
+    story.step(-5 * 3600)
+    story.surface()
+    live(story, 3)
+    kernel.write()
+    asked = work(kernel, tail=FitnessTail())
+    path = kernel.path(name).with_name(f"{name}.0002.jsonl")
+    whole = path.read_bytes()
+    path.write_bytes(b"x" + whole[1:] if damage == "its first line" else whole[:40])
+    lines = Writer(argument(kernel)).due(asked).lines
+    reasons = [body.stall_reason for body in lines if isinstance(body, Window)]
+    assert len(reasons) >= 3
+    assert reasons[-1] == "ledger_changed"
 
 
 # --- the clock set back, over real files --------------------------------------------------------

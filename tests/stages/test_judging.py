@@ -9,7 +9,7 @@ import pytest
 import pytest_asyncio
 
 from gnomon.domain.errors import GnomonError, JailError, LedgerCorruptError, RecordError, TrustError
-from gnomon.domain.instants import iso
+from gnomon.domain.instants import DAY, iso
 from gnomon.domain.json_value import Fields, Json
 from gnomon.domain.ledgers import BODIES, Head, LedgerName
 from gnomon.domain.plain import fields
@@ -373,6 +373,28 @@ async def test_while_it_waits_it_looks_for_no_baseline_that_could_not_decide(
     waiting = msgspec.structs.replace(hearing, earlier=noted.judgment)
     assert judge.ruling(waiting) == Ruling(judgment=None, reasons=noted.reasons)
     assert counting.lines <= 2 * AT_ONCE
+
+
+async def test_a_year_that_was_set_right_hides_no_deadline_and_no_baseline(court: Court) -> None:
+    judge, counting, hearing = await aged(court, 600, None, since=None)
+    noted = judge.ruling(hearing).judgment
+    case = msgspec.structs.replace(hearing.case, watched_at=hearing.now + 365 * DAY)
+    asked = msgspec.structs.replace(hearing, case=case, earlier=noted)
+    counting.lines = 0
+    judge.ruling(asked)
+    assert counting.lines > 600, "the deadline may have passed, and then all of it counts"
+
+
+async def test_what_the_writer_has_not_amended_yet_is_settled_for_nobody(
+    court: Court, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The judge runs after a week off, before the writer: by the ledger no time has passed."""
+    monkeypatch.setattr("gnomon.referee.judge_main.AT_ONCE", 16)
+    judge, counting, hearing = await aged(court, 600, 0.5)
+    judge.windows(hearing)
+    before, counting.lines = counting.lines, 0
+    judge.windows(msgspec.structs.replace(hearing, now=hearing.now + 7 * DAY))
+    assert counting.lines == before
 
 
 async def test_steps_backwards_that_do_not_join_are_refused(

@@ -259,6 +259,32 @@ async def test_ledgers_that_count_together_begin_the_same_segment(path: Path) ->
     await seldom.close()
 
 
+async def test_no_ledger_dates_a_line_before_one_that_another_has(path: Path) -> None:
+    clock, stretch = FakeClock(), StretchCount()
+    one, other = (
+        open_ticks(path.with_name(name), clock, stretch=stretch) for name in ("a.jsonl", "b.jsonl")
+    )
+    first = await one.append(tick(1))
+    clock.step(-200)
+    assert (await other.append(tick(1))).at == first.at
+    assert other.head.segment == 1
+    await one.close()
+    await other.close()
+
+
+async def test_the_loop_goes_on_while_many_segments_are_begun(path: Path) -> None:
+    stretch, turns = StretchCount(), 0
+    stretch.join(40, None)
+    ledger = open_ticks(path, stretch=stretch)
+    appending = asyncio.create_task(ledger.append(tick(1)))
+    while not appending.done():
+        await asyncio.sleep(0)
+        turns += 1
+    assert ledger.head.segment == 40
+    assert turns >= 39
+    await ledger.close()
+
+
 async def test_an_empty_last_segment_is_gone_on_with(path: Path) -> None:
     ledger = open_ticks(path)
     await ledger.append(tick(1))
