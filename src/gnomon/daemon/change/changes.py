@@ -183,12 +183,11 @@ class Changes:
         """Put the candidate in the place of the very text that it was made from."""
         change, now = life.change, self.stores.clock.wall()
         before = self.look_at_scaffold(now)
-        standing = self._standing_sha256(change.target)
         may = may_apply(change.tier, SCAFFOLD, self.autonomy())
-        if may != "allow" and standing != change.candidate_sha256:
-            await self._ended(life, "refused", LESS_AUTONOMY.format(self.autonomy()))
-            return
         try:
+            standing = self._standing_sha256(change.target)
+            if may != "allow" and standing != change.candidate_sha256:
+                raise ScaffoldError(LESS_AUTONOMY.format(self.autonomy()))
             if standing == change.base_sha256:
                 self.scaffold.write(change.target, change.candidate)
         except ScaffoldError as error:
