@@ -119,7 +119,7 @@ async def test_what_is_missing_is_said_and_the_operators_word_is_one_press(visit
     visit.house.stream.publish("changes", {})
     await visit.page.click("text=The number is right: let it change itself")
     await visit.sees_text("#readiness", "Yes: one small edit at a time, while you are away.")
-    await visit.page.click("text=Take my word back: no further change")
+    await visit.page.click("text=Take my word back")
     await visit.sees_text("#readiness", "You have not said that the number fits.")
 
 
