@@ -12,7 +12,7 @@ from gnomon.daemon.child.services import Run
 from gnomon.daemon.talk.turns import HandedOut
 from gnomon.domain.messages import ToolCall
 from gnomon.domain.views_change import ApprovalShown, ApprovalView
-from tests.world_kit import CLI, Gateway, World, in_virtual_time
+from tests.world_kit import CALM, CLI, Gateway, World, in_virtual_time
 
 BEFORE = "one\ntwo\nthree\n"
 AFTER = "one\n2\nthree\n"
@@ -63,11 +63,13 @@ async def grant(gateway: Gateway, folder: Path) -> None:
     await gateway.ask("folders.add", path=str(folder))
 
 
-def at_the_desk(root: Path, story: Callable[[Desk], Awaitable[None]], **settings: Any) -> None:
+def at_the_desk(
+    root: Path, story: Callable[[Desk], Awaitable[None]], *, config: str = CALM, **settings: Any
+) -> None:
     """Tell a story of one life, with `notes.md` in a folder that may be read."""
 
     async def run() -> None:
-        world = World(root / "home", **settings)
+        world = World(root / "home", config=config, **settings)
         async with world.up() as gateway:
             desk = Desk(world, gateway, root / "data")
             await grant(gateway, desk.folder)

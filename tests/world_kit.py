@@ -45,6 +45,8 @@ AGENT = "main"
 CLI = Door("operator", "cli")
 BROWSER = Door("operator", "dashboard")
 CLIENT = Door("client", "cli")
+CALM = "[kernel]\ntick_ms = 3600000\n"
+"""For stories of days that need no tick: it looks around once an hour, and not each two minutes."""
 T = TypeVar("T")
 
 

@@ -14,7 +14,7 @@ from gnomon.domain.instants import DAY, HOUR, SECOND
 from gnomon.domain.ledgers import LedgerName
 from gnomon.domain.records import Origin
 from gnomon.domain.records_referee import SurfaceEmitted
-from tests.world_kit import Gateway, World, in_virtual_time
+from tests.world_kit import CALM, Gateway, World, in_virtual_time
 
 A_DAY = DAY / SECOND
 LEDGER: LedgerName = "engagement-ledger"
@@ -24,7 +24,7 @@ def lived(root: Path, story: Callable[[World, Gateway], Awaitable[None]], **sett
     """One life that begins in the morning, with a room for five a day."""
 
     async def run() -> None:
-        world = World(root / "home", **settings)
+        world = World(root / "home", config=settings.pop("config", CALM), **settings)
         async with world.up() as gateway:
             await story(world, gateway)
 

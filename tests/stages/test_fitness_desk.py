@@ -15,14 +15,16 @@ from gnomon.domain.instants import HOUR, Millis, iso
 from gnomon.gateway.answer import NotFoundError
 from gnomon.resident.protocol import ArtifactArguments
 from tests.live_kit import DOCUMENT
-from tests.world_kit import Gateway, World, in_virtual_time
+from tests.world_kit import CALM, Gateway, World, in_virtual_time
 
 
-def lived(tmp_path: Path, work: Callable[[World, Gateway], Awaitable[None]]) -> None:
+def lived(
+    tmp_path: Path, work: Callable[[World, Gateway], Awaitable[None]], config: str = ""
+) -> None:
     """One life of a gateway in a new home."""
 
     async def live() -> None:
-        world = World(tmp_path / "home")
+        world = World(tmp_path / "home", config=config)
         async with world.up() as gateway:
             await work(world, gateway)
 
@@ -115,7 +117,7 @@ def test_the_week_before_is_what_the_week_is_compared_with(tmp_path: Path):
             kinds = [line["kind"] for line in page.lines]
             assert (kinds[0], kinds.count("surface_emitted")) == ("surface_emitted", brought)
 
-    lived(tmp_path, work)
+    lived(tmp_path, work, CALM)
 
 
 def test_another_time_is_taken_in_a_simulated_home_alone(tmp_path: Path):
