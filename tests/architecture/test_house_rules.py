@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.house import PACKAGE, ROOT, committed, file_of, modules
+from tests.run import UNCOUNTED
 
 MAX_LINES = 400
 MAX_STATEMENTS = 40
@@ -167,3 +168,14 @@ def test_tests_are_named_as_sentences() -> None:
         if function.name.startswith("test_") and function.name.count("_") < 2
     ]
     assert short == []
+
+
+def test_each_part_of_make_test_leaves_out_only_folders_without_its_tests() -> None:
+    """`tests/run.py` does not collect what it would deselect."""
+    elsewhere = {"unit": "system|sweep|alone|browser", "stages": "alone|browser"}
+    elsewhere |= dict.fromkeys(("properties", "contract"), elsewhere["unit"])
+    for folder, marks in elsewhere.items():
+        for path in (ROOT / "tests" / folder).rglob("*.py"):
+            assert not re.search(rf"mark\.({marks})\b", path.read_text()), path
+    known = {*elsewhere, *UNCOUNTED}
+    assert {path.parent.name for path in (ROOT / "tests").glob("*/test_*.py")} == known

@@ -5,6 +5,7 @@ import pytest
 from gnomon.domain.errors import ScaffoldError
 from gnomon.scaffold.contents import (
     MAX_FILE_BYTES,
+    MAX_PATH_BYTES,
     ScaffoldProblem,
     Unreadable,
     accept,
@@ -105,6 +106,13 @@ def test_snapshots_of_one_file_under_one_activation_are_found_in_their_order() -
 def test_a_path_that_leaves_the_scaffold_is_refused(path: str) -> None:
     with pytest.raises(ScaffoldError):
         check_name(path)
+
+
+def test_a_path_is_as_long_as_its_versions_names_allow() -> None:
+    longest = "ß" * (MAX_PATH_BYTES // 2)
+    check_name(longest)
+    with pytest.raises(ScaffoldError, match="longer than 160 bytes"):
+        check_name(longest + "x")
 
 
 def test_a_plain_path_is_taken() -> None:
