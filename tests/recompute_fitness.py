@@ -58,21 +58,28 @@ def written_twice(fitness: list[Fields]) -> list[str]:
 
 
 def looked_at(line: Fields, decisions: list[Fields], engagement: list[Fields]) -> float:
-    """Until when the surfaces of a window were watched: its end and a minute, or its last decision
-    where the clock was set back out of it. Then something lies after it by number, and by time
-    in it.
+    """Until when the surfaces of a window were watched: its end and a minute. Where a note says
+    that the clock was set back before, its last decision; set forward over it, when that was.
     """
-    end = seconds(line["window_end"])
+    over = seconds(line["window_end"]) + 60
     decided, engaged_to = (line["inputs"][f"{n}-ledger"]["seq"] for n in ("decision", "engagement"))
-    following = engagement[engaged_to] if engaged_to < len(engagement) else None
-    stepped = following is not None and following["kind"] == "clock-stepped"
-    came_to = seconds(following["wall_before"]) if following and stepped else None
-    if came_to is not None and came_to >= end + 60:
-        return end + 60  # the clock was set when the window was over
-    back = any(seconds(each["at"]) < end for each in decisions[decided : decided + 1])
-    if back or (following is not None and seconds(following["at"]) < end + 60):
-        return seconds(decisions[decided - 1]["at"])
-    return end + 60 if came_to is None else came_to  # what was skipped nobody lived
+    last = engagement[engaged_to - 1] if engaged_to else None
+    at, fell_to = seconds(last["at"]) if last else 0.0, None
+    for each in engagement[engaged_to:]:
+        if each["kind"] == "clock-stepped":
+            came_to, step = seconds(each["wall_before"]), each["step_seconds"]
+            mine = fell_to is None or fell_to >= came_to + step - 1
+            if step < 0:
+                early = mine and came_to < over
+                return seconds(decisions[decided - 1]["at"]) if early else over
+            if came_to < over <= seconds(each["wall_after"]):
+                return came_to  # what was skipped nobody lived
+        if seconds(each["at"]) >= over:
+            break
+        if fell_to is None and seconds(each["at"]) < at:
+            fell_to = seconds(each["at"])
+        at = seconds(each["at"])
+    return over
 
 
 def gap_faults(decisions: list[Fields], gap: Fields, later: list[Fields]) -> list[str]:
@@ -200,19 +207,22 @@ def count(surfaces: list[Fields]) -> dict[str, int]:
 
 def steadied(lines: list[Fields]) -> tuple[list[Fields], float]:
     """The lines, each with a time `t` that runs on however the wall was set; and by how much
-    the wall has been set forward since the first.
+    the wall is ahead of it at the end. Where it was set back and nobody noted it, no time passed.
     """
     found: list[Fields] = []
-    ahead, t = 0.0, 0.0
+    wall, t = None, 0.0
     for line in lines:
+        at = seconds(line["at"])
         if line["kind"] == "clock-stepped":
-            before = seconds(line["wall_before"]) - ahead
-            ahead += line["step_seconds"]
-            t = max(before, seconds(line["at"]) - ahead)
+            before, step = seconds(line["wall_before"]), line["step_seconds"]
+            known = wall is not None and step < 0 and before + step < wall <= at
+            passed = at - (wall or 0.0) if known else max(before, at - step) - (wall or 0.0)
         else:
-            t = max(t, seconds(line["at"]) - ahead)
+            passed = at - wall if wall is not None and at >= wall else 0.0
+        wall, t = at, t + passed
+        found = [each | {"t": min(each["t"], t)} for each in found] if passed < 0 else found
         found.append(line | {"t": t})
-    return found, ahead
+    return found, (wall or 0.0) - t
 
 
 def absences(lines: list[Fields]) -> list[tuple[float, float, bool]]:

@@ -160,7 +160,43 @@ def test_lines_between_a_step_and_its_discovery_do_not_count_for_it(seconds: int
     story.say(
         ClockStepped(step_seconds=seconds, wall_before=iso(before), wall_after=iso(story.now))
     )
-    assert awake_seconds(story) == pytest.approx(30, abs=1)
+    # Of a wall that went back, nothing tells how long it had gone on since the line before.
+    assert awake_seconds(story) == pytest.approx(30 if seconds > 0 else 20, abs=1)
+
+
+def test_time_goes_on_at_once_where_nobody_noted_that_the_clock_was_set_back() -> None:
+    story = Story()
+    story.begin()
+    story.clock.advance(100)
+    story.end()
+    story.clock.step(-7200)  # another boot: nothing can tell by how much
+    story.begin(cause="orderly")
+    story.clock.advance(50)
+    assert awake_seconds(story) == 150
+
+
+def test_a_fold_that_begins_later_counts_the_same_however_the_clock_was_set() -> None:
+    story = Story()
+    story.begin()
+    story.surface()
+    for seconds in (-7200, 400, -500, 86_400):
+        story.clock.step(seconds)
+        story.surface()
+        story.clock.advance(60)
+        story.step(-seconds)
+        story.surface()
+        story.clock.advance(60)
+    lines = story.engagement.lines
+    for first in range(1, len(lines) - 2):
+        whole, late = Availability(), Availability()
+        for line in lines[: first + 1]:
+            whole.take(line)
+        late.take(lines[first])
+        before = whole.now - late.now
+        for line in lines[first + 1 :]:
+            whole.take(line)
+            late.take(line)
+        assert whole.now - late.now == before, first
 
 
 def test_the_gateways_own_start_may_be_its_very_first_line() -> None:

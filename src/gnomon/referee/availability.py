@@ -3,7 +3,8 @@
 Folded from the engagement-ledger's lines, in order of `seq`. Two clocks come of it, both in
 milliseconds and both blind to a wall that somebody sets: *steady* time, which goes on while
 the machine sleeps, and *awake* time, which passes only while the gateway is up, awake and not
-paused. Only their differences mean something.
+paused. Only their differences mean something, and between two lines those follow from what lies
+between: a fold that begins later finds the same.
 """
 
 from collections.abc import Iterable
@@ -50,8 +51,8 @@ class Availability:
     """
 
     def __init__(self) -> None:
-        self._offset = 0  # by how much the wall has been set forward
         self._now: int | None = None  # steady time of the last line
+        self._wall = Millis(0)  # and its time by the wall
         self._up_since: int | None = None
         self._awake_before = 0  # awake time up to `up_since`
         self._away_since: int | None = None
@@ -73,9 +74,10 @@ class Availability:
         return self._away_since
 
     def steady(self, at: Millis) -> int:
-        """Steady time of a moment not before the last line."""
-        steady = at - self._offset
-        return steady if self._now is None else max(steady, self._now)
+        """Steady time of a moment not before the last line. Where the wall is behind that line it
+        was set back, and nobody noted how much time went by: none is counted.
+        """
+        return at if self._now is None else self._now + max(0, at - self._wall)
 
     def awake(self, steady: int) -> int:
         """Awake time passed until a steady time not before the last line."""
@@ -90,21 +92,24 @@ class Availability:
         they ran ahead: times taken from `now` and `awake` meanwhile are to be lowered to what
         these say afterwards.
         """
+        last = self._now
+        if isinstance(line.body, ClockStepped):
+            now = self._after_step(line.at, line.body)
+        else:
+            now = self.steady(line.at)
+        self._now, self._wall = now, line.at
         match line.body:
             case GatewayStopped() as stopped:
-                self._now = self.steady(line.at)
-                self._stop(self._now - (stopped.gap_seconds or 0) * SECOND, stopped.cause)
-                return None
+                self._stop(now - (stopped.gap_seconds or 0) * SECOND, stopped.cause)
             case GatewayStarted() as started:
-                return self._start(line.at, started.cause)
-            case ClockStepped() as stepped:
-                self._step(line.at, stepped)
-                return None
+                return self._start(last, now, started.cause)
+            case ClockStepped():
+                if self._up_since is not None:
+                    self._up_since = min(self._up_since, now)
             case _:
-                self._now = self.steady(line.at)
                 if self._up_since is None and self._away_since is None:
-                    self._up_since, self._assumed = self._now, True
-                return None
+                    self._up_since, self._assumed = now, True
+        return None
 
     def _stop(self, when: int, cause: str) -> None:
         if self._away_since is not None:
@@ -115,8 +120,7 @@ class Availability:
         self._up_since, self._away_since, self._cause = None, when, cause
         self._assumed = False
 
-    def _start(self, at: Millis, cause: str | None) -> Away | None:
-        last, now = self._now, self.steady(at)
+    def _start(self, last: int | None, now: int, cause: str | None) -> Away | None:
         if self._up_since is not None and last is not None:
             # Nothing said that it stopped: the ledger begins for us within a pause, or the
             # heartbeat was lost and the last line is the last sign of life.
@@ -125,18 +129,19 @@ class Availability:
         away = None
         if self._away_since is not None:
             away = Away(self._away_since, now, self._cause)
-        self._now = self._up_since = now
-        self._away_since, self._assumed = None, False
+        self._up_since, self._away_since, self._assumed = now, None, False
         return away
 
-    def _step(self, at: Millis, stepped: ClockStepped) -> None:
-        before = parse_iso(stepped.wall_before) - self._offset
-        self._offset += stepped.step_seconds * SECOND
-        # Lines between the step and this one were dated by the new wall: go back behind them,
-        # but never behind the last look at the old one.
-        self._now = now = max(at - self._offset, before)
-        if self._up_since is not None:
-            self._up_since = min(self._up_since, now)
+    def _after_step(self, at: Millis, stepped: ClockStepped) -> int:
+        """Steady time of the line that notes a step of the clock."""
+        before, step = parse_iso(stepped.wall_before), stepped.step_seconds * SECOND
+        if self._now is None:
+            return max(at - step, before)
+        if step < 0 and before + step < self._wall <= at:
+            return self.steady(at)  # the last line was dated by the new wall already
+        # Lines between a step forward and this one were dated by the new wall: go back behind
+        # them, but never behind the last look at the old one.
+        return self._now + max(at - step, before) - self._wall
 
 
 @dataclass(frozen=True)

@@ -147,7 +147,7 @@ class _Planner:
         self._state = Engagement(self._config)
         self._next = 0  # index of the first line not taken
         self._stretches = evidence.stretches
-        self._came_to = _came_to(evidence.engagement, evidence.stretches)
+        self._ended = _ended(evidence.engagement, evidence.stretches)
         self._steps = [
             (line.seq, line.body)
             for line in evidence.engagement
@@ -193,9 +193,10 @@ class _Planner:
         return Millis(stay.tally.start + self._config.window_ms + SETTLES_AFTER)
 
     def _is_cut(self, stretch: int, settled: Millis) -> bool:
-        """Whether a stretch ended before a window in it could be over."""
-        ended = stretch < self._stretches.present
-        return ended and self._came_to.get(stretch, Millis(0)) < settled
+        """Whether a stretch is known to have ended before a window in it could be over. Of a clock
+        that was set back unnoted nobody knows, so its lines count as they are.
+        """
+        return self._ended.get(stretch, settled) < settled
 
     def _seen_until(self, stretch: int, settled: Millis) -> Millis:
         """As of when a window's surfaces are seen: so long after its end, or when the clock was set
@@ -321,23 +322,23 @@ class _Planner:
             yield self._given(Amendment(**asdict(amended)))
 
 
-def _came_to(lines: Sequence[Line], stretches: Stretches) -> dict[int, Millis]:
-    """How far the wall came in each stretch, as far as the engagement lines tell."""
+def _ended(lines: Sequence[Line], stretches: Stretches) -> dict[int, Millis]:
+    """How far the wall came in each stretch of which a line notes that it ended."""
     first: dict[int, Millis] = {}
-    found: dict[int, Millis] = {}
+    last: dict[int, Millis] = {}
+    ended: dict[int, Millis] = {}
     for line in lines:
         stretch = stretches.of_engagement(line.seq)
         first.setdefault(stretch, line.at)
-        found[stretch] = max(line.at, found.get(stretch, line.at))
+        last[stretch] = line.at
         step = line.body
         if isinstance(step, ClockStepped) and step.step_seconds < 0:
             before = parse_iso(step.wall_before)
             # It ended the stretch before, unless this one has a line from before it: where none
             # was written for long, times may go on rising over a set-back.
-            began = first[stretch] >= before + (step.step_seconds - 1) * SECOND
-            of = stretch - 1 if began else stretch
-            found[of] = max(before, found.get(of, before))
-    return found
+            if first[stretch] >= before + (step.step_seconds - 1) * SECOND:
+                ended[stretch - 1] = max(before, last.get(stretch - 1, before))
+    return ended
 
 
 def _lived_twice(before: WindowMeasured, again: WindowMeasured) -> Amendment:
