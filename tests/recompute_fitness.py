@@ -16,6 +16,7 @@ from typing import Any
 Fields = dict[str, Any]
 RANK = {None: 0, "ignored": 1, "system_unavailable": 2, "acked": 3, "acted": 4}
 SYSTEM = ("timeout", "gateway_shutdown")
+LASTS = float("inf")
 
 
 def seconds(text: str) -> float:
@@ -68,7 +69,8 @@ def looked_at(line: Fields, decisions: list[Fields], engagement: list[Fields]) -
     for each in engagement[engaged_to:]:
         if each["kind"] == "clock-stepped":
             came_to, step = seconds(each["wall_before"]), each["step_seconds"]
-            mine = fell_to is None or fell_to >= came_to + step - 1
+            again = seconds(each["at"]) < at
+            mine = fell_to is None or (fell_to >= came_to + step - 1 and not again)
             if step < 0:
                 early = mine and came_to < over
                 return seconds(decisions[decided - 1]["at"]) if early else over
@@ -168,7 +170,7 @@ def engaged(
     lines up to the one that the window before the last had looked at.
     """
     known, ahead = steadied(engagement[: line["inputs"]["engagement-ledger"]["seq"]])
-    as_of -= ahead
+    as_of = max(as_of - ahead, known[-1]["t"] if known else 0.0)
     start, end = seconds(line["window_start"]), seconds(line["window_end"])
     away = absences(known)
     surfaces = [
@@ -215,18 +217,21 @@ def steadied(lines: list[Fields]) -> tuple[list[Fields], float]:
         at = seconds(line["at"])
         if line["kind"] == "clock-stepped":
             before, step = seconds(line["wall_before"]), line["step_seconds"]
-            known = wall is not None and step < 0 and before + step < wall <= at
+            known = wall is not None and step < 0 and before + step - 1 <= wall <= at
             passed = at - (wall or 0.0) if known else max(before, at - step) - (wall or 0.0)
+            passed = max(0.0, passed) if step < 0 else passed
         else:
             passed = at - wall if wall is not None and at >= wall else 0.0
         wall, t = at, t + passed
-        found = [each | {"t": min(each["t"], t)} for each in found] if passed < 0 else found
+        for each in found if passed < 0 else ():
+            if each["kind"] == "surface_emitted":  # dated by a wall that had been set forward
+                each["t"] = min(each["t"], t)
         found.append(line | {"t": t})
     return found, (wall or 0.0) - t
 
 
 def absences(lines: list[Fields]) -> list[tuple[float, float, bool]]:
-    """(from, to, whether it was down and not asleep), of absences that are over."""
+    """(from, to, whether it was down and not asleep); the one that lasts has no end."""
     found: list[tuple[float, float, bool]] = []
     since: tuple[float, str] | None = None
     up = float("-inf")
@@ -236,7 +241,7 @@ def absences(lines: list[Fields]) -> list[tuple[float, float, bool]]:
         if line["kind"] == "gateway_started" and since is not None:
             found.append((since[0], line["t"], since[1] != "sleep"))
             since, up = None, line["t"]
-    return found
+    return found if since is None else [*found, (since[0], LASTS, since[1] != "sleep")]
 
 
 def surface(
@@ -266,7 +271,7 @@ def surface(
     down = sum(
         max(0.0, min(b, born + 3 * horizon) - max(a, born))
         for a, b, is_down in away
-        if is_down and awake(a) < horizon - 1e-6
+        if is_down and b < LASTS and awake(a) < horizon - 1e-6
     )
     return {
         "outcome": outcome,

@@ -137,11 +137,12 @@ class Availability:
         before, step = parse_iso(stepped.wall_before), stepped.step_seconds * SECOND
         if self._now is None:
             return max(at - step, before)
-        if step < 0 and before + step < self._wall <= at:
+        if step < 0 and before + step - SECOND <= self._wall <= at:
             return self.steady(at)  # the last line was dated by the new wall already
+        passed = max(at - step, before) - self._wall
         # Lines between a step forward and this one were dated by the new wall: go back behind
         # them, but never behind the last look at the old one.
-        return self._now + max(at - step, before) - self._wall
+        return self._now + (passed if step > 0 else max(0, passed))
 
 
 @dataclass(frozen=True)

@@ -184,7 +184,7 @@ class _Planner:
         settled = self._settled(stay)
         cut = stay.is_last and self._is_cut(stay.stretch, settled)
         as_of = tally.last_at if cut else self._seen_until(stay.stretch, settled)
-        yield self._given(self._window(tally, start, as_of, cut=cut))
+        yield self._given(self._window(stay, start, as_of, cut=cut))
         yield from self._amendments(as_of)
 
     # --- engagement lines beside the windows -------------------------------------------------
@@ -202,8 +202,11 @@ class _Planner:
         """As of when a window's surfaces are seen: so long after its end, or when the clock was set
         forward over that, since what was skipped nobody lived.
         """
+        taken = self._cut().seq
         for seq, step in self._steps:
-            if self._stretches.of_engagement(seq) == stretch and step.step_seconds > 0:
+            if seq <= taken or self._stretches.of_engagement(seq) != stretch:
+                continue
+            if step.step_seconds > 0:
                 before = parse_iso(step.wall_before)
                 if before < settled <= parse_iso(step.wall_after):
                     return before
@@ -237,18 +240,20 @@ class _Planner:
         line = self._lines[self._next - 1]
         return AnchoredHead(seq=line.seq, sha256=line.sha256)
 
-    def _was_stepped(self, start: Millis) -> bool:
+    def _was_stepped(self, stay: Stay) -> bool:
         """Whether the clock was set out of or into a window.
 
-        A step forward out of it is dated after its end, so the next step is looked at too.
+        A step forward out of it is dated after its end, so the stretch's next step is looked at too.
         """
         since, until = self._tail.engagement_before, self._cut().seq
         steps = [step for seq, step in self._steps if since < seq <= until]
-        following = next((step for seq, step in self._steps if seq > until), None)
-        if following is not None and following.step_seconds > 0:
-            steps.append(following)
+        following = next(((seq, step) for seq, step in self._steps if seq > until), None)
+        if following is not None:
+            seq, step = following
+            if step.step_seconds > 0 and self._stretches.of_engagement(seq) == stay.stretch:
+                steps.append(step)
         return any(
-            window_start(parse_iso(wall), self._config.window_ms) == start
+            window_start(parse_iso(wall), self._config.window_ms) == stay.tally.start
             for step in steps
             for wall in (step.wall_before, step.wall_after)
         )
@@ -268,13 +273,14 @@ class _Planner:
             inputs={DECISIONS: self._tail.decision, ENGAGEMENT: self._tail.engagement},
         )
 
-    def _window(self, tally: Tally, start: str, as_of: Millis, *, cut: bool) -> Window | Amendment:
+    def _window(self, stay: Stay, start: str, as_of: Millis, *, cut: bool) -> Window | Amendment:
+        tally = stay.tally
         known = self._tail.standing.get(start)
         after = self._tail.engagement_before if known is None else known.after
         void: EngagementReason | None = None
         if tally.changed:
             void = "ledger_changed"
-        elif known or cut or self._was_stepped(tally.start):
+        elif known or cut or self._was_stepped(stay):
             void = "clock_step"
         measured = stall(tally, self._config, void)
         window = Window(
