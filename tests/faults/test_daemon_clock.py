@@ -40,13 +40,21 @@ class World:
         self.ids = SequenceIds()
         self.machine: Machine | None = None
 
-    def live(self, *lives: Days, between: Callable[[VirtualClock], None] | None = None) -> None:
+    def live(
+        self,
+        *lives: Days,
+        between: Callable[[VirtualClock], None] | None = None,
+        boots: tuple[str, str] = ("one-boot", "one-boot"),
+    ) -> None:
         """Live each in turn, with something done to the clock between them."""
         with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
-            runner.run(self._live(lives, between))
+            runner.run(self._live(lives, between, boots))
 
     async def _live(
-        self, lives: tuple[Days, ...], between: Callable[[VirtualClock], None] | None
+        self,
+        lives: tuple[Days, ...],
+        between: Callable[[VirtualClock], None] | None,
+        boots: tuple[str, str],
     ) -> None:
         loop = asyncio.get_running_loop()
         assert isinstance(loop, VirtualTimeLoop)
@@ -57,7 +65,7 @@ class World:
             if number and between is not None:
                 between(clock)
             async with open_core(self.home, "main", machine.platform()) as core:
-                life = Life(core, boot="one-boot")
+                life = Life(core, boot=boots[number])
                 await life.begin()
                 await days(core, clock)
                 await life.end()
@@ -142,6 +150,14 @@ def test_a_step_while_nothing_ran_is_written_down_by_the_next_life(world: World,
     world.holds()
     assert world.steps() == [pytest.approx(seconds, abs=5)]
     assert sum(map(len, world.ticks())) == 2 * 3600 // TICK
+
+
+def test_a_wall_that_is_behind_after_another_boot_was_set_back(world: World):
+    world.live(
+        an_hour, an_hour, between=lambda clock: clock.step(-7200), boots=("one-boot", "another")
+    )
+    world.holds()
+    assert world.steps() == [pytest.approx(-7200, abs=5)]
 
 
 @pytest.mark.parametrize("seconds", [60, -60, 290, -290])

@@ -10,10 +10,11 @@ from random import Random
 
 import pytest
 
+from gnomon.domain.instants import SECOND, Millis, iso
 from gnomon.domain.json_value import Fields, Json
 from gnomon.domain.ledgers import BODIES, Head, LedgerName, Line
 from gnomon.domain.ports import Pipe
-from gnomon.domain.records_referee import FitnessBody, Gap
+from gnomon.domain.records_referee import ClockStepped, FitnessBody, Gap, GatewayStopped
 from gnomon.referee.config import Loaded, default_text, parse
 from gnomon.referee.fitness_tail import FitnessTail
 from gnomon.referee.windows import Evidence, Stretches, plan
@@ -65,6 +66,40 @@ def shows_another_day_for_a_while(story: Story, rng: Random) -> None:
     story.step(-by)
 
 
+def is_set_where_no_boot_can_tell(story: Story, rng: Random) -> None:
+    story.end()
+    story.clock.advance(rng.choice((5, 400, 4000)))
+    story.clock.step(rng.choice((-400, -3600, -20_000, -90_000, 3600, 90_000)))
+    story.begin(cause="orderly", gap_seconds=rng.choice((5, 400)))
+
+
+def is_set_back_by_a_crash(story: Story, rng: Random) -> None:
+    story.clock.step(rng.choice((-400, -3600, -20_000)))
+    story.clock.advance(rng.choice((20, 301, 5000)))
+    story.say(GatewayStopped(cause="crash", boot_id="boot", gap_seconds=20))
+    story.begin(cause="crash", gap_seconds=20)
+
+
+def is_noted_late(story: Story, rng: Random) -> None:
+    """Lines lie between the step and its note."""
+    before, by = story.now, rng.choice((-400, -3600, -20_000, -90_000, 3600, 90_000))
+    story.clock.step(by)
+    for _ in range(rng.randrange(3)):
+        story.surface() if rng.random() < 0.5 else story.reflect(1, every=20)
+    if by < 0:
+        story.stretch.set_back(story.now)
+    after = Millis(before + by * SECOND)
+    story.say(ClockStepped(step_seconds=by, wall_before=iso(before), wall_after=iso(after)))
+
+
+def flaps_unseen(story: Story, rng: Random) -> None:
+    """Back and forth between two looks, while the resident decides."""
+    by = rng.choice((400, 3600, 7200, 20_000))
+    story.clock.step(-by)
+    story.tick(rng.randrange(3), every=10)
+    story.clock.step(by)
+
+
 def is_corrected_by_minutes(story: Story, rng: Random) -> None:
     story.clock.step(rng.choice((-250, -100, -20, 200, 100)))
 
@@ -76,7 +111,15 @@ SETTINGS: tuple[Setting, ...] = (
     is_set_back_less_than_nothing_was_written,
     shows_another_day_for_a_while,
     is_corrected_by_minutes,
+    is_set_where_no_boot_can_tell,
+    is_set_back_by_a_crash,
+    is_noted_late,
+    flaps_unseen,
 )
+
+
+def does_anything(story: Story, rng: Random) -> None:
+    rng.choice(SETTINGS)(story, rng)
 
 
 def life(seed: int, setting: Setting) -> Iterator[Story]:
@@ -159,7 +202,9 @@ class Gateway:
 
 
 @pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.__name__)
+@pytest.mark.parametrize(
+    "setting", [*SETTINGS, does_anything], ids=lambda setting: setting.__name__
+)
 async def test_what_is_written_is_a_function_of_its_inputs_when_the_clock(
     setting: Setting, seed: int
 ) -> None:
@@ -173,6 +218,7 @@ async def test_what_is_written_is_a_function_of_its_inputs_when_the_clock(
         if rng.random() < 0.1:
             gateway.forgets()
     assert gateway is not None
+    story.tick()  # the last that was set shows in a line
     await gateway.writing.run(story.now)
     assert len(gateway.written) > 5
     assert gateway.written == at_once(story, loaded)

@@ -490,6 +490,20 @@ def test_a_clock_that_is_set_moves_no_horizon(tmp_path: Path, seconds: float) ->
     lived(tmp_path, story, fitness=TEN_MINUTES)
 
 
+@pytest.mark.parametrize("seconds", [7200.0, -7200.0])
+def test_what_is_brought_right_after_a_step_comes_after_its_note(
+    tmp_path: Path, seconds: float
+) -> None:
+    async def story(world: World, gateway: Gateway) -> None:
+        await asyncio.sleep(130)
+        world.clock.step(seconds)
+        await gateway.emit()
+        kinds = [body.kind() for body in gateway.lines()]
+        assert kinds == ["gateway_started", "clock-stepped", "surface_emitted"]
+
+    lived(tmp_path, story)
+
+
 def test_a_ledger_that_takes_nothing_keeps_no_heartbeat_from_being_written(tmp_path: Path) -> None:
     async def story(world: World, gateway: Gateway) -> None:
         await gateway.emit()

@@ -1,5 +1,7 @@
 """The daemon's pure parts: the beat's schedule, presence, tallies, what a start must say."""
 
+import pytest
+
 from gnomon.daemon import beat
 from gnomon.daemon.presence import Presence
 from gnomon.daemon.store import heartbeat
@@ -75,10 +77,11 @@ def test_the_tally_counts_ticks_and_reasons_and_ignores_lines_it_has() -> None:
     assert tally.last_focus == "the flaky test"
 
 
-def beat_at(wall: int, boottime: float, monotonic: float, **more: object) -> heartbeat.Heartbeat:
-    ended = bool(more.get("ended", False))
+def beat_at(
+    wall: int, boottime: float, monotonic: float, *, boot_id: str = "b", ended: bool = False
+) -> heartbeat.Heartbeat:
     return heartbeat.Heartbeat(
-        wall=Millis(wall), boottime=boottime, monotonic=monotonic, boot_id="b", ended=ended
+        wall=Millis(wall), boottime=boottime, monotonic=monotonic, boot_id=boot_id, ended=ended
     )
 
 
@@ -97,3 +100,24 @@ def test_a_start_after_an_orderly_stop_writes_one_line() -> None:
 
 def test_sleep_is_what_boot_time_counts_and_monotonic_time_does_not() -> None:
     assert heartbeat.asleep_seconds(beat_at(0, 0, 0), beat_at(0, 3_700, 100)) == 3_600
+
+
+def test_a_gap_within_one_boot_is_what_the_boot_clock_says_however_the_wall_was_set() -> None:
+    for wall in (-3_600_000, 90_000, 86_490_000):
+        lines = heartbeat.lines_at_start(beat_at(0, 0, 0), beat_at(wall, 90, 90))
+        assert [line.gap_seconds for line in lines] == [90, 90]
+
+
+@pytest.mark.parametrize(
+    ("wall", "boot", "step"),
+    [(3_690_000, "a", 3_600), (-3_510_000, "a", -3_600), (-3_600_000, "b", -3_600)],
+)
+def test_a_clock_that_was_set_between_two_lives_is_found(wall: int, boot: str, step: int) -> None:
+    now = beat_at(wall, 90, 90, boot_id=boot)
+    assert heartbeat.step_seconds(beat_at(0, 0, 0, boot_id="a"), now) == step
+
+
+@pytest.mark.parametrize(("wall", "boot"), [(90_000, "a"), (-200_000, "b"), (86_400_000, "b")])
+def test_what_no_two_looks_can_tell_is_no_step(wall: int, boot: str) -> None:
+    now = beat_at(wall, 90, 90, boot_id=boot)
+    assert heartbeat.step_seconds(beat_at(0, 0, 0, boot_id="a"), now) == 0

@@ -4,8 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from gnomon import __version__, clock_step
-from gnomon.clock_step import ClockReading
+from gnomon import __version__
 from gnomon.daemon import beat
 from gnomon.daemon.beat import Due, Schedule
 from gnomon.daemon.core import Core
@@ -83,6 +82,7 @@ class Life:
     async def act(self, things: list[Due]) -> None:
         """One beat. A tick runs beside it, so that a slow model delays no heartbeat."""
         core = self.core
+        await self._try(core.book.beat)  # first: a step of the clock is noted before all else
         if "heartbeat" in things:
             await self._try(self._heartbeat)
             await self._try(self._tidy)
@@ -90,7 +90,6 @@ class Life:
             await self._try(core.approving.beat)
             core.background.run(core.residency.look())
         await self._try(self._end_idle)
-        await self._try(core.book.beat)
         await self._try(self.improvement.carry_on)
         await self._try(self._end_pause)
         if "anchor" in things:
@@ -159,15 +158,10 @@ class Life:
         await core.catch_up()
 
     async def _note_step_while_away(self, last: Heartbeat | None, this: Heartbeat) -> None:
-        """The clock may also have been set while nothing ran; only one boot can tell."""
-        if last is None or last.boot_id != this.boot_id or not this.boot_id:
-            return
-        change = clock_step.between(
-            ClockReading(last.wall, last.boottime, last.monotonic),
-            ClockReading(this.wall, this.boottime, this.monotonic),
-        )
-        if change.step_seconds:
-            await self.core.book.note_step(change.step_seconds, last.wall, this.wall)
+        """The clock may also have been set while nothing ran."""
+        step = 0 if last is None else heartbeat.step_seconds(last, this)
+        if last is not None and step:
+            await self.core.book.note_step(step, last.wall, this.wall)
 
     async def _wake_resident(self) -> None:
         try:

@@ -197,12 +197,14 @@ def _wire_inbox(core: Core) -> None:
         platform.clock.wall,
         config.notify.max_per_day,
     )
-    core.surfaces = Surfaces(core.stores, platform.disk, OpenGate(), core.show_surface, queue)
+    core.book = EngagementBook(core.stores, core.fitness.config, core.inbox_changed)
+    core.surfaces = Surfaces(
+        core.stores, platform.disk, OpenGate(), core.show_surface, queue, core.book.now
+    )
     core.artifacts = Artifacts(
         core.stores, platform.disk, lambda: core.presence.is_here(steady(platform.clock))
     )
     core.closed_items = ClosedItems(core.memo)
-    core.book = EngagementBook(core.stores, core.fitness.config, core.inbox_changed)
     core.inbox = Inbox(
         core.book,
         core.surfaces,

@@ -243,7 +243,7 @@ class _Planner:
     def _was_stepped(self, stay: Stay) -> bool:
         """Whether the clock was set out of or into a window.
 
-        A step forward out of it is dated after its end, so the stretch's next step is looked at too.
+        A step forward out of it is dated after its end, so the next one is looked at too.
         """
         since, until = self._tail.engagement_before, self._cut().seq
         steps = [step for seq, step in self._steps if since < seq <= until]

@@ -1,5 +1,6 @@
 """What the operator did with what was brought, and when Gnomon was there at all: the ledger's
 one writer for both. The rules are `gnomon.referee`'s; here are the order, the clocks, the disk.
+What is brought, `Surfaces` writes, within `now`.
 
 Every act first sees to it that a sleep or a step of the clock up to now is on the ledger, and
 one happens at a time: of two clicks at once the second finds what the first left.
@@ -88,7 +89,7 @@ class EngagementBook:
         Raises UsageError for a surface that is unknown or past its time, TrustError for what
         nobody can say, LedgerError.
         """
-        async with self._now() as now:
+        async with self.now() as now:
             line = engagement.decide_outcome(self.state(), surface_id, outcome, source, now)
             if line is None:
                 return False
@@ -112,7 +113,7 @@ class EngagementBook:
 
     async def beat(self) -> None:
         """What the clocks say, and the timeouts that are due. O(open surfaces)."""
-        async with self._now() as now:
+        async with self.now() as now:
             due = engagement.sweep(self.state(), now)
             await self._write(due)
         if due:
@@ -120,7 +121,7 @@ class EngagementBook:
 
     async def end(self) -> None:
         """A life ends in order: first what that does to each surface, then the stop."""
-        async with self._now() as now:
+        async with self.now() as now:
             await self._write(engagement.at_stop(self.state(), now))
             boot = self.watch.boot if self.watch else ""
             await self._write([GatewayStopped(cause="orderly", boot_id=boot)])
@@ -129,7 +130,7 @@ class EngagementBook:
     async def pause(self) -> None:
         """No calls, no surfaces: nobody can be expected to see what nobody is shown."""
         if self.watch is not None and self.state().availability.is_up:
-            async with self._now():
+            async with self.now():
                 await self._pause()
             self._changed()
 
@@ -138,7 +139,7 @@ class EngagementBook:
         watch, away = self.watch, self.state().availability.away_since
         if watch is None or away is None:
             return
-        async with self._now() as now:
+        async with self.now() as now:
             seconds = max(0, self.state().availability.steady(now) - away) // SECOND
             await self._write([availability.resumed(watch.boot, seconds)])
             await self._write(engagement.at_start(self.state(), now))
@@ -153,11 +154,9 @@ class EngagementBook:
         )
         self._stores.journal(f"The clock was set by {seconds} s.")
 
-    # --- inside ------------------------------------------------------------------------------
-
     @asynccontextmanager
-    async def _now(self) -> AsyncGenerator[Millis]:
-        """One at a time, with the clocks looked at."""
+    async def now(self) -> AsyncGenerator[Millis]:
+        """One at a time, with the clocks looked at: for whoever writes to this ledger."""
         async with self._one:
             if self.watch is not None:
                 change, before, now = self.watch.look()
@@ -166,6 +165,8 @@ class EngagementBook:
                 await self._write(availability.slept(change.asleep_seconds, self.watch.boot) or ())
                 self.watch.noted(now)
             yield self._wall()
+
+    # --- inside ------------------------------------------------------------------------------
 
     async def _pause(self) -> None:
         assert self.watch is not None

@@ -6,6 +6,7 @@ A line never stands without what it says: the text goes to the disk first, under
 
 import asyncio
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from hashlib import sha256
 from pathlib import Path
 from typing import Protocol
@@ -18,6 +19,7 @@ from gnomon.daemon.store.stores import Stores
 from gnomon.disk import Disk
 from gnomon.domain.canonical import canonical
 from gnomon.domain.errors import GnomonError, StateError
+from gnomon.domain.instants import Millis
 from gnomon.domain.json_value import Json
 from gnomon.domain.records import Sha256
 from gnomon.domain.records_referee import SurfaceEmitted
@@ -48,7 +50,9 @@ class OpenGate:
 
 
 class Surfaces:
-    """`show` publishes an open page's event: kind of the surface, id, whether to interrupt."""
+    """`look` holds the ledger for one writer, once a sleep or a step of the clock up to now is on
+    it. `show` publishes an open page's event: kind of the surface, id, whether to interrupt.
+    """
 
     def __init__(
         self,
@@ -57,12 +61,14 @@ class Surfaces:
         gate: Gate,
         show: Callable[[str, SurfaceEmitted], None],
         queue: DayQueue,
+        look: Callable[[], AbstractAsyncContextManager[Millis]],
     ) -> None:
         self._stores = stores
         self._disk = disk
         self._gate = gate
         self._show = show
         self._queue = queue
+        self._look = look
         self._one = asyncio.Lock()
 
     @property
@@ -108,9 +114,10 @@ class Surfaces:
         return brought
 
     async def _bring(self, asked: Asked) -> str:
-        surface = self._line(asked)
-        self._keep(surface.payload_sha256, asked.payload)
-        await self._stores.append("engagement-ledger", surface)
+        async with self._look() as now:
+            surface = self._line(asked, now)
+            self._keep(surface.payload_sha256, asked.payload)
+            await self._stores.append("engagement-ledger", surface)
         if asked.dedupe_key is not None:
             self._gate.delivered(asked.dedupe_key, asked.material)
         self._show(asked.mode, surface)
@@ -142,12 +149,12 @@ class Surfaces:
             with disk_named():
                 write_atomic(path, canonical(payload) + b"\n", disk=self._disk)
 
-    def _line(self, asked: Asked) -> SurfaceEmitted:
+    def _line(self, asked: Asked, now: Millis) -> SurfaceEmitted:
         stores, payload = self._stores, asked.payload
         said = payload_sha256(payload)
         of = {
             "agent": stores.agent.agent,
-            "at": stores.clock.wall(),
+            "at": now,
             "seq": stores.files["engagement-ledger"].head.seq + 1,
             "payload": said,
         }

@@ -9,7 +9,9 @@ from typing import Literal
 
 import msgspec
 
-from gnomon.domain.instants import Millis
+from gnomon import clock_step
+from gnomon.clock_step import STEP_SECONDS, ClockReading
+from gnomon.domain.instants import SECOND, Millis
 from gnomon.domain.ports import Clock
 from gnomon.domain.records_referee import GatewayStarted, GatewayStopped
 
@@ -71,7 +73,7 @@ def lines_at_start(last: Heartbeat | None, this: Heartbeat) -> list[Line]:
     """
     if last is None:
         return [GatewayStarted(boot_id=this.boot_id)]
-    gap = max(0, this.wall - last.wall) // 1000
+    gap = _gap_seconds(last, this)
     cause: Literal["orderly", "crash"] = "orderly" if last.ended else "crash"
     started = GatewayStarted(
         boot_id=this.boot_id,
@@ -84,9 +86,34 @@ def lines_at_start(last: Heartbeat | None, this: Heartbeat) -> list[Line]:
     return [GatewayStopped(cause="crash", boot_id=last.boot_id, gap_seconds=gap), started]
 
 
+def step_seconds(last: Heartbeat, this: Heartbeat) -> int:
+    """Pure. How far the wall was set between two beats (positive: forward), as far as can be told.
+
+    Of two boots nothing can but that the wall is behind: then it was set back at least so far.
+    """
+    if _is_one_boot(last, this):
+        return clock_step.between(_reading(last), _reading(this)).step_seconds
+    behind = (this.wall - last.wall) // SECOND
+    return behind if behind < -STEP_SECONDS else 0
+
+
 def asleep_seconds(last: Heartbeat, this: Heartbeat) -> int | None:
     """Seconds that the machine slept between two beats of one boot; None across boots."""
-    if last.boot_id != this.boot_id or not this.boot_id:
+    if not _is_one_boot(last, this):
         return None
-    slept = (this.boottime - last.boottime) - (this.monotonic - last.monotonic)
-    return max(0, round(slept))
+    return max(0, round(clock_step.between(_reading(last), _reading(this)).asleep_seconds))
+
+
+def _gap_seconds(last: Heartbeat, this: Heartbeat) -> int:
+    """The time between two beats: by the boot clock, which nobody sets, where it can tell."""
+    if _is_one_boot(last, this):
+        return max(0, int(this.boottime - last.boottime))
+    return max(0, this.wall - last.wall) // SECOND
+
+
+def _is_one_boot(last: Heartbeat, this: Heartbeat) -> bool:
+    return bool(this.boot_id) and last.boot_id == this.boot_id
+
+
+def _reading(beat: Heartbeat) -> ClockReading:
+    return ClockReading(beat.wall, beat.boottime, beat.monotonic)
