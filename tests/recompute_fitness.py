@@ -212,16 +212,19 @@ def steadied(lines: list[Fields]) -> tuple[list[Fields], float]:
     the wall is ahead of it at the end. Where it was set back and nobody noted it, no time passed.
     """
     found: list[Fields] = []
-    wall, t = None, 0.0
+    wall, t, fell_to = None, 0.0, None
     for line in lines:
         at = seconds(line["at"])
         if line["kind"] == "clock-stepped":
             before, step = seconds(line["wall_before"]), line["step_seconds"]
-            known = wall is not None and step < 0 and before + step - 1 <= wall <= at
+            fell = fell_to is not None and fell_to >= before + step - 1
+            late = wall is not None and wall <= at and (fell or wall > before + step)
+            known, fell_to = step < 0 and late, None
             passed = at - (wall or 0.0) if known else max(before, at - step) - (wall or 0.0)
             passed = max(0.0, passed) if step < 0 else passed
         else:
             passed = at - wall if wall is not None and at >= wall else 0.0
+            fell_to = at if wall is not None and at < wall else fell_to
         wall, t = at, t + passed
         for each in found if passed < 0 else ():
             if each["kind"] == "surface_emitted":  # dated by a wall that had been set forward

@@ -15,7 +15,7 @@ from gnomon.domain.plain import fields, read
 from gnomon.domain.ports import Model
 from gnomon.domain.records_change import Change
 from gnomon.refiner import worker_main
-from gnomon.refiner.check import TARGETS, Standing
+from gnomon.refiner.check import TARGETS, HeldAgainst
 from gnomon.refiner.likeness import Failed
 from gnomon.refiner.protocol import Ran, RefinerArgument, Work
 from gnomon.scaffold.defaults import packaged_defaults
@@ -87,8 +87,8 @@ class Bench:
     async def _propose(self, change: Change) -> None:
         self.proposed.append(change)
 
-    def _against(self, target: str) -> Standing:
-        return Standing(
+    def _against(self, target: str) -> HeldAgainst:
+        return HeldAgainst(
             incumbent=self.texts[target],
             packaged=PACKAGED.get(target, ""),
             failed=self.failed,

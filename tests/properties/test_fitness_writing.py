@@ -84,6 +84,7 @@ def is_noted_late(story: Story, rng: Random) -> None:
     """Lines lie between the step and its note."""
     before, by = story.now, rng.choice((-400, -3600, -20_000, -90_000, 3600, 90_000))
     story.clock.step(by)
+    story.clock.advance(rng.choice((1, 30)))
     for _ in range(rng.randrange(3)):
         story.surface() if rng.random() < 0.5 else story.reflect(1, every=20)
     if by < 0:

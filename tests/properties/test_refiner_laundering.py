@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gnomon.domain.number_words import DIGITS, TEENS, TEN, TENS
-from gnomon.refiner.check import TARGETS, Refusal, Standing, check
+from gnomon.refiner.check import TARGETS, HeldAgainst, Refusal, check
 from gnomon.refiner.laundering import laundered
 from gnomon.refiner.numbers import HEX_WORDS
 from gnomon.scaffold.defaults import packaged_defaults
@@ -107,7 +107,7 @@ def test_a_planted_number_is_found_in_every_listed_encoding(
     target=st.sampled_from([*TARGETS, "README.md", ""]),
 )
 def test_the_check_answers_whatever_it_is_given(text: str, incumbent: str, target: str) -> None:
-    standing = Standing(
+    standing = HeldAgainst(
         incumbent=incumbent, packaged=incumbent, failed=(), floor_most=0, growth_max=10.0
     )
     answer = check(target, text, standing)

@@ -29,7 +29,7 @@ from gnomon.gateway import admit
 from gnomon.gateway.authority import Authority, digest
 from gnomon.referee.config import NAME as RULES
 from gnomon.referee.config import default_text
-from gnomon.refiner.check import Standing, check
+from gnomon.refiner.check import HeldAgainst, check
 from gnomon.scaffold import folder, versions
 from gnomon.scaffold.contents import INNER_LOOP_PROMPT
 from gnomon.scaffold.hashing import snapshot_name
@@ -392,7 +392,7 @@ OUT_OF_SCOPE = (
 
 @pytest.mark.parametrize("target", OUT_OF_SCOPE)
 def test_a_config_proposed_as_a_scaffold_file_is_refused(target: str) -> None:
-    standing = Standing(incumbent="", packaged="", failed=(), floor_most=0, growth_max=0.15)
+    standing = HeldAgainst(incumbent="", packaged="", failed=(), floor_most=0, growth_max=0.15)
     refusal = check(target, EVIL_RULES, standing)
     tally("config", f"proposed as {target}", 1, int(refusal is None))
     assert refusal is not None

@@ -10,7 +10,7 @@ from gnomon.domain.errors import UsageError
 from gnomon.domain.instants import HOUR, MINUTE, SECOND, Millis
 from gnomon.domain.ledgers import GENESIS
 from gnomon.simulate import invariants
-from gnomon.simulate.ledger_files import Told
+from gnomon.simulate.ledger_files import PlainLine
 from gnomon.simulate.story import Called, Story
 from gnomon.simulate.virtual_time import StuckError, VirtualClock, VirtualTimeLoop
 from gnomon.simulate.world import Plan, simulate
@@ -78,8 +78,8 @@ def test_a_folder_that_holds_something_is_not_lived_in(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
-def line(seq: int, kind: str, prev: str = GENESIS, **fields: Any) -> Told:
-    return Told(seq=seq, at=seq, kind=kind, prev=prev, sha256=str(seq), fields=fields)
+def line(seq: int, kind: str, prev: str = GENESIS, **fields: Any) -> PlainLine:
+    return PlainLine(seq=seq, at=seq, kind=kind, prev=prev, sha256=str(seq), fields=fields)
 
 
 def reflected(at: int) -> Story:

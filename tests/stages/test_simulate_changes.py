@@ -9,7 +9,7 @@ import pytest
 from gnomon.domain.json_value import Json
 from gnomon.simulate import laundering
 from gnomon.simulate.edits import EDITS, TELLING, Edit
-from gnomon.simulate.ledger_files import told
+from gnomon.simulate.ledger_files import plain_lines
 from gnomon.simulate.world import Plan, simulate
 
 pytestmark = pytest.mark.sweep
@@ -37,12 +37,12 @@ def verdicts(kernel: Path) -> list[tuple[str, Edit]]:
     """Each verdict with what its edit truly does."""
     proposed = {
         line.fields["change_id"]: line.fields
-        for line in told(kernel / "refinement-ledger.jsonl")
+        for line in plain_lines(kernel / "refinement-ledger.jsonl")
         if line.kind == "change"
     }
     return [
         (line.fields["outcome"], truth(proposed[line.fields["change_id"]]))
-        for line in told(kernel / "judgment-ledger.jsonl")
+        for line in plain_lines(kernel / "judgment-ledger.jsonl")
         if line.fields["outcome"] != "pending"
     ]
 
@@ -60,7 +60,7 @@ def test_a_better_prompt_is_kept_and_a_worse_one_undone(tmp_path: Path) -> None:
     found: list[tuple[str, Edit]] = []
     for seed in range(8, 8 + LIVES):
         kernel = lived(4, seed, tmp_path / str(seed), TELLING)
-        assert len(laundering.measured(told(kernel / "fitness-ledger.jsonl"))) >= 10
+        assert len(laundering.measured(plain_lines(kernel / "fitness-ledger.jsonl"))) >= 10
         found += verdicts(kernel)
         better = any(outcome == "kept" and edit.acts > 0 for outcome, edit in found)
         worse = any(outcome == "rolled_back" and edit.acts < 0 for outcome, edit in found)
@@ -74,7 +74,7 @@ def test_in_a_month_of_refinements_no_measured_number_reaches_a_prompt(tmp_path:
     kernel = lived(30, 7, tmp_path / "home")
     reasons = [
         line.fields["reason"]
-        for line in told(kernel / "refinement-ledger.jsonl")
+        for line in plain_lines(kernel / "refinement-ledger.jsonl")
         if line.fields["status"] == "refused"
     ]
     assert sum(str(reason).startswith("new-number") for reason in reasons) >= 5, "it did try"

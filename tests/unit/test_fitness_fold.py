@@ -116,7 +116,7 @@ def test_a_line_of_another_kind_is_let_go():
 # --- going in circles ----------------------------------------------------------------------------
 
 
-def standing(*windows: Window) -> list[fold.Standing]:
+def standing(*windows: Window) -> list[fold.StandingWindow]:
     return list(fold.folded(lines(*windows)).windows)
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from gnomon.domain.instants import DAY, HOUR, MINUTE, Millis
-from gnomon.resident.notices import Told, apart, has_room, notice_of
+from gnomon.resident.notices import HandedOver, apart, has_room, notice_of
 from gnomon.resident.reflection import Item, ReflectionOutput
 from gnomon.resident.stall import Weighed
 
@@ -67,8 +67,8 @@ def test_a_carried_thread_speaks_once_it_came_to_a_conclusion() -> None:
     assert notice_of(weighed("continuity", last_conclusion="found"), (), NOW) is not None
 
 
-def told(title: str, ago: int) -> Told:
-    return Told(title=title, at=NOW - ago)
+def told(title: str, ago: int) -> HandedOver:
+    return HandedOver(title=title, at=NOW - ago)
 
 
 def test_the_same_is_not_said_twice_within_a_day() -> None:
@@ -83,7 +83,7 @@ def test_five_a_day_an_hour_apart_and_a_clock_set_back_forgets() -> None:
     assert not has_room(tuple(told(f"x{n}", (n + 1) * HOUR) for n in range(5)), NOW)
     assert has_room(tuple(told(f"x{n}", (n + 1) * HOUR) for n in range(4)), NOW)
     midnight = Millis(NOW - NOW % DAY + DAY)
-    evening = tuple(Told(title=f"x{n}", at=midnight - (n + 1) * HOUR) for n in range(5))
+    evening = tuple(HandedOver(title=f"x{n}", at=midnight - (n + 1) * HOUR) for n in range(5))
     assert not has_room(evening, Millis(midnight - 1))
     assert has_room(evening, midnight)
 

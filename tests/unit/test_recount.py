@@ -7,7 +7,7 @@ import pytest
 from gnomon.domain.instants import HOUR, MINUTE, Millis, iso
 from gnomon.domain.ledgers import GENESIS
 from gnomon.simulate import recount
-from gnomon.simulate.ledger_files import Told
+from gnomon.simulate.ledger_files import PlainLine
 from gnomon.simulate.story import Did, Ended, Story
 
 CONFIG = {
@@ -18,11 +18,11 @@ CONFIG = {
 }
 
 
-def line(seq: int, at: int, kind: str, **fields: Any) -> Told:
-    return Told(seq=seq, at=at, kind=kind, prev=GENESIS, sha256=str(seq), fields=fields)
+def line(seq: int, at: int, kind: str, **fields: Any) -> PlainLine:
+    return PlainLine(seq=seq, at=at, kind=kind, prev=GENESIS, sha256=str(seq), fields=fields)
 
 
-def decisions() -> list[Told]:
+def decisions() -> list[PlainLine]:
     """An hour: ten reflections, a repeat, four attempts with a cooldown, two lasting concerns
     of four; and a tick in the next.
     """
@@ -49,7 +49,7 @@ def decisions() -> list[Told]:
     return [*lines, line(16, HOUR + 1, "tick")]
 
 
-def engagement() -> list[Told]:
+def engagement() -> list[PlainLine]:
     shown = [
         line(n, n, "surface_emitted", surface_id=f"s{n}", origin="model", synthetic=False)
         for n in range(1, 5)
@@ -62,7 +62,7 @@ def engagement() -> list[Told]:
     return shown + said
 
 
-def window(**other: Any) -> Told:
+def window(**other: Any) -> PlainLine:
     fields = {
         "window_start": iso(Millis(0)),
         "window_end": iso(Millis(HOUR)),
@@ -81,7 +81,7 @@ def window(**other: Any) -> Told:
     return line(1, HOUR + MINUTE, "window", **(fields | other))
 
 
-def violations(*windows: Told) -> list[str]:
+def violations(*windows: PlainLine) -> list[str]:
     return list(recount.window_violations(decisions(), engagement(), windows, CONFIG))
 
 

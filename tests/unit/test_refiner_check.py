@@ -6,7 +6,7 @@ import pytest
 
 from gnomon.domain.length import estimated_tokens, floor_tokens
 from gnomon.domain.unified_diff import unified
-from gnomon.refiner.check import TARGETS, RefusalCode, Standing, check
+from gnomon.refiner.check import TARGETS, HeldAgainst, RefusalCode, check
 from gnomon.refiner.likeness import Failed, edit_between, edit_of_diff, likeness
 from gnomon.refiner.widening import RULES, widening
 from gnomon.scaffold.defaults import packaged_defaults
@@ -19,9 +19,9 @@ BETTER = TEXT.replace(
 )
 
 
-def standing(target: str = PROMPT, failed: tuple[Failed, ...] = (), **more: object) -> Standing:
+def standing(target: str = PROMPT, failed: tuple[Failed, ...] = (), **more: object) -> HeldAgainst:
     given = {"floor_most": 500, "growth_max": 0.15, "incumbent": PACKAGED[target], **more}
-    return Standing(packaged=PACKAGED[target], failed=failed, **given)  # type: ignore[arg-type] - by name
+    return HeldAgainst(packaged=PACKAGED[target], failed=failed, **given)  # type: ignore[arg-type] - by name
 
 
 def code(candidate: str, target: str = PROMPT, **more: object) -> RefusalCode | None:

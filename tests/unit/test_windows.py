@@ -9,7 +9,7 @@ from gnomon.domain.instants import HOUR, Millis, iso, parse_iso
 from gnomon.domain.records import AnchoredHead
 from gnomon.domain.records_referee import Amendment, ClockStepped, FitnessBody, Gap, Window
 from gnomon.referee.config import FitnessConfig
-from gnomon.referee.fitness_tail import FitnessTail, Standing
+from gnomon.referee.fitness_tail import FitnessTail, StandingLine
 from gnomon.referee.windows import Evidence, Stretches, plan, stays
 from gnomon.testing.clock import FakeClock
 from tests.referee_kit import V1, V2, Story, hour, standing
@@ -291,7 +291,7 @@ def test_a_step_forward_of_a_year_is_one_gap() -> None:
 
 def hand_lived(tail: FitnessTail, found: list[FitnessBody]) -> FitnessTail:
     """What the gateway adds to the tail after the clock was set back."""
-    lived = {start: Standing(body=body, after=0) for start, body in standing(found).items()}
+    lived = {start: StandingLine(body=body, after=0) for start, body in standing(found).items()}
     tail.standing = {**lived, **tail.standing}
     return tail
 

@@ -64,7 +64,7 @@ END_OF: Mapping[VerdictOutcome, ChangeStatus] = {
 
 
 @dataclass(frozen=True)
-class Told:
+class LifeEvent:
     """One line of a change's life: where it stands in which ledger."""
 
     ledger: str
@@ -85,7 +85,7 @@ class ChangeLife:
     change: Change
     proposed_at: Millis
     status: ChangeStatus
-    told: tuple[Told, ...]
+    told: tuple[LifeEvent, ...]
     applied_at: Millis | None = None
     decided_at: Millis | None = None
     base_version: str | None = None
@@ -174,7 +174,7 @@ class ChangesState:
 
     def _step(self, ledger: str, line: Line, step: ChangeStep) -> None:
         life = self._lives[step.change_id]
-        told = Told(ledger, line.seq, line.at, step.status, step.reason)
+        told = LifeEvent(ledger, line.seq, line.at, step.status, step.reason)
         life = replace(life, status=step.status, told=(*life.told, told))
         match step.status:
             case "applied":
@@ -200,7 +200,7 @@ class ChangesState:
     def _judged(self, ledger: str, line: Line, judgment: Judgment) -> None:
         life = self._lives[judgment.change_id]
         reason = ", ".join(judgment.reasons) or None
-        told = Told(ledger, line.seq, line.at, judgment.outcome, reason)
+        told = LifeEvent(ledger, line.seq, line.at, judgment.outcome, reason)
         life = replace(life, told=(*life.told, told))
         if judgment.outcome != "pending" and life.judgment is None:
             life = replace(life, judgment=judgment, decided_at=line.at)
@@ -215,7 +215,7 @@ class ChangesState:
 
 
 def _proposed(ledger: str, line: Line, change: Change) -> ChangeLife:
-    told = (Told(ledger, line.seq, line.at, change.status, change.reason),)
+    told = (LifeEvent(ledger, line.seq, line.at, change.status, change.reason),)
     refused = change.status == "refused"
     return ChangeLife(
         change=msgspec.structs.replace(change, candidate="") if refused else change,

@@ -53,6 +53,7 @@ class Availability:
     def __init__(self) -> None:
         self._now: int | None = None  # steady time of the last line
         self._wall = Millis(0)  # and its time by the wall
+        self._fell_to: Millis | None = None  # the wall of a first line set back, not noted yet
         self._up_since: int | None = None
         self._awake_before = 0  # awake time up to `up_since`
         self._away_since: int | None = None
@@ -94,9 +95,10 @@ class Availability:
         """
         last = self._now
         if isinstance(line.body, ClockStepped):
-            now = self._after_step(line.at, line.body)
+            now, self._fell_to = self._after_step(line.at, line.body), None
         else:
             now = self.steady(line.at)
+            self._fell_to = line.at if line.at < self._wall else self._fell_to
         self._now, self._wall = now, line.at
         match line.body:
             case GatewayStopped() as stopped:
@@ -137,7 +139,8 @@ class Availability:
         before, step = parse_iso(stepped.wall_before), stepped.step_seconds * SECOND
         if self._now is None:
             return max(at - step, before)
-        if step < 0 and before + step - SECOND <= self._wall <= at:
+        fell = self._fell_to is not None and self._fell_to >= before + step - SECOND
+        if step < 0 and self._wall <= at and (fell or self._wall > before + step):
             return self.steady(at)  # the last line was dated by the new wall already
         passed = max(at - step, before) - self._wall
         # Lines between a step forward and this one were dated by the new wall: go back behind

@@ -16,7 +16,7 @@ ENGAGEMENT: LedgerName = "engagement-ledger"
 """The ledgers that a line's `inputs` cite."""
 
 
-class Standing(msgspec.Struct, kw_only=True):
+class StandingLine(msgspec.Struct, kw_only=True):
     """The line that stands for a window. Its surfaces were emitted in engagement lines with
     `seq` above `after`.
     """
@@ -37,7 +37,7 @@ class FitnessTail(msgspec.Struct, kw_only=True):
     last_start: str | None = None
     last_end: str | None = None
     highest_end: str = ""
-    standing: dict[str, Standing] = {}
+    standing: dict[str, StandingLine] = {}
 
     def take(self, body: Body) -> None:
         """Take the next line of the ledger."""
@@ -70,7 +70,7 @@ class FitnessTail(msgspec.Struct, kw_only=True):
         after = known.after if known is not None else self.engagement_before
         if isinstance(body, Window) or _has_newer_decisions(body, known):
             self._next_window(body)
-        self.standing[start] = Standing(body=body, after=after)
+        self.standing[start] = StandingLine(body=body, after=after)
 
     def _next_window(self, body: WindowMeasured) -> None:
         self.decision = body.inputs[DECISIONS]
@@ -79,6 +79,6 @@ class FitnessTail(msgspec.Struct, kw_only=True):
         self._ends(body.window_end)
 
 
-def _has_newer_decisions(body: Amendment, known: Standing | None) -> bool:
+def _has_newer_decisions(body: Amendment, known: StandingLine | None) -> bool:
     """Whether the window was entered again, and not only its engagement resolved."""
     return known is not None and known.body.inputs[DECISIONS] != body.inputs[DECISIONS]

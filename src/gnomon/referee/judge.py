@@ -24,6 +24,7 @@ from gnomon.domain.records_change import (
     VerdictOutcome,
 )
 from gnomon.domain.records_referee import Amendment, Window
+from gnomon.domain.version_name import activation_of, files_of
 from gnomon.referee.config import FitnessConfig, Loaded
 from gnomon.referee.rules import RULES, Evidence, Verdict, WindowFacts, windows_needed
 
@@ -113,8 +114,8 @@ class Windows:
     def _is_the_parents(self, version: str) -> bool:
         if self._parent is None or self._candidate is None:
             return False
-        earlier = _activation(version) < _activation(self._candidate)
-        return earlier and _folder(version) == _folder(self._parent)
+        earlier = activation_of(version) < activation_of(self._candidate)
+        return earlier and files_of(version) == files_of(self._parent)
 
     def _facts(self, belongs: Callable[[str], bool]) -> Iterator[WindowFacts]:
         """Oldest first; null where a metric is no evidence.
@@ -293,14 +294,3 @@ def _held(change: Change, delta: Delta) -> bool | None:
     if moved is None:
         return None
     return moved > 0 if change.prediction.direction == "up" else moved < 0
-
-
-def _activation(version: str) -> tuple[int, str]:
-    """Its number, as it compares: zeros in front, and longer after a million."""
-    number = version.partition("-")[0]
-    return len(number), number
-
-
-def _folder(version: str) -> str:
-    """The hash of all its files."""
-    return version.rpartition("-")[2]

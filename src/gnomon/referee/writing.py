@@ -23,7 +23,7 @@ from gnomon.referee import asking
 from gnomon.referee.backoff import Backoff
 from gnomon.referee.config import Loaded
 from gnomon.referee.fitness import window_start
-from gnomon.referee.fitness_tail import DECISIONS, ENGAGEMENT, FitnessTail, Standing
+from gnomon.referee.fitness_tail import DECISIONS, ENGAGEMENT, FitnessTail, StandingLine
 from gnomon.referee.windows import SETTLES_AFTER
 from gnomon.referee.writer_main import Due, Work, WriterArgument
 from gnomon.trust.jail import Grants
@@ -199,7 +199,7 @@ class FitnessWriting:
         lived = set(filter(tail.is_lived, await self._to_be_measured(tail, heads)))
         if not lived:
             return
-        found, folded = dict[str, Standing](), FitnessTail()
+        found, folded = dict[str, StandingLine](), FitnessTail()
         async for body in self._fitness():
             folded.take(body)
             if body.window_start in lived and not isinstance(body, Gap):

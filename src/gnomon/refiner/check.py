@@ -53,7 +53,7 @@ class Refusal:
 
 
 @dataclass(frozen=True)
-class Standing:
+class HeldAgainst:
     """What an edit is held against: the file's text in force and as it was packaged, the
     proposals that failed, and the operator's bounds (`length_floor_tokens` and `growth_max`, a
     share, of fitness-config).
@@ -66,65 +66,65 @@ class Standing:
     growth_max: float
 
 
-def check(target: str, candidate: str, standing: Standing) -> Refusal | None:
+def check(target: str, candidate: str, against: HeldAgainst) -> Refusal | None:
     """The first rule that the edit breaks; null where it may be tried."""
     if target not in TARGETS:
         return Refusal("target", f"{target[:SHOWN]!r} is no file that the refiner may edit.")
     return (
-        _well_formed(target, candidate, standing)
-        or _long_enough(candidate, standing)
-        or _new(target, candidate, standing)
-        or _carries_nothing(target, candidate, standing)
-        or _gives_no_leave(target, candidate, standing)
+        _well_formed(target, candidate, against)
+        or _long_enough(candidate, against)
+        or _new(target, candidate, against)
+        or _carries_nothing(target, candidate, against)
+        or _gives_no_leave(target, candidate, against)
     )
 
 
-def _well_formed(target: str, candidate: str, standing: Standing) -> Refusal | None:
+def _well_formed(target: str, candidate: str, against: HeldAgainst) -> Refusal | None:
     try:
         content = candidate.encode()
     except UnicodeEncodeError:
         return Refusal("malformed", "The text cannot be written as UTF-8.")
-    if hidden_characters(candidate) - hidden_characters(standing.incumbent):
+    if hidden_characters(candidate) - hidden_characters(against.incumbent):
         return Refusal("malformed", "The text brings control or invisible characters.")
     verdict = accept(target, content)
     if isinstance(verdict, ScaffoldProblem):
         return Refusal("malformed", f"The text cannot come into force: {verdict.reason}.")
-    if candidate.split() == standing.incumbent.split():
+    if candidate.split() == against.incumbent.split():
         return Refusal("unchanged", "The text is what stands there already.")
     return None
 
 
-def _long_enough(candidate: str, standing: Standing) -> Refusal | None:
+def _long_enough(candidate: str, against: HeldAgainst) -> Refusal | None:
     length = estimated_tokens(candidate)
-    least = floor_tokens(standing.packaged, standing.floor_most)
+    least = floor_tokens(against.packaged, against.floor_most)
     if length < least:
         return Refusal(
             "too-short",
             f"The text would have about {length} tokens; at least {least} are asked for, since a "
             "short text scores by being quick.",
         )
-    most = estimated_tokens(standing.incumbent) * (1 + standing.growth_max)
+    most = estimated_tokens(against.incumbent) * (1 + against.growth_max)
     if length > most:
         return Refusal(
             "too-long",
             f"The text would have about {length} tokens; at most {int(most)} are allowed, "
-            f"{standing.growth_max:.0%} over what stands there.",
+            f"{against.growth_max:.0%} over what stands there.",
         )
     return None
 
 
-def _new(target: str, candidate: str, standing: Standing) -> Refusal | None:
+def _new(target: str, candidate: str, against: HeldAgainst) -> Refusal | None:
     sha256 = text_sha256(candidate)
-    edit = edit_between(target, standing.incumbent, candidate)
-    for failed in standing.failed:
+    edit = edit_between(target, against.incumbent, candidate)
+    for failed in against.failed:
         same = failed.target == target and failed.candidate_sha256 == sha256
         if same or likeness(edit, edit_of_diff(failed.target, failed.diff)) >= ALIKE:
             return Refusal("near-copy", "An edit much like it failed before. Try another approach.")
     return None
 
 
-def _carries_nothing(target: str, candidate: str, standing: Standing) -> Refusal | None:
-    before = "\n".join(_passages(target, standing.incumbent))
+def _carries_nothing(target: str, candidate: str, against: HeldAgainst) -> Refusal | None:
+    before = "\n".join(_passages(target, against.incumbent))
     for passage in _passages(target, candidate):
         found = laundered(passage, before)
         if found is not None and found.kind == "name":
@@ -141,9 +141,9 @@ def _carries_nothing(target: str, candidate: str, standing: Standing) -> Refusal
     return None
 
 
-def _gives_no_leave(target: str, candidate: str, standing: Standing) -> Refusal | None:
+def _gives_no_leave(target: str, candidate: str, against: HeldAgainst) -> Refusal | None:
     does = widening(
-        "\n".join(_passages(target, candidate)), "\n".join(_passages(target, standing.incumbent))
+        "\n".join(_passages(target, candidate)), "\n".join(_passages(target, against.incumbent))
     )
     if does is None:
         return None

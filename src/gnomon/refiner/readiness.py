@@ -14,6 +14,7 @@ from gnomon.domain.policy import Autonomy
 from gnomon.domain.records import Sha256
 from gnomon.domain.records_referee import Amendment, Window
 from gnomon.domain.tiers import SCAFFOLD, may_apply
+from gnomon.domain.version_name import files_of
 
 DAYS = 7
 """Of windows, by UTC date; the engagement is that of the last so many days."""
@@ -128,12 +129,12 @@ def measured_of(lines: Iterable[Line], version: str, config_sha256: Sha256) -> i
     under the files of a scaffold version, whichever activation, and by the rules in force: what a
     change of them would be compared with.
     """
-    files = version.rpartition("-")[2]
+    files = files_of(version)
     counts: dict[str, bool] = {}
     for line in lines:
         body = line.body
         if isinstance(body, Window | Amendment):
-            under = (body.scaffold_version or "").rpartition("-")[2]
+            under = files_of(body.scaffold_version or "")
             alike = body.config_sha256 == config_sha256 and not body.mixed_scaffold
             valid = body.stall_composite is not None and alike
             counts[body.window_start] = valid and under == files

@@ -8,7 +8,7 @@ import msgspec
 from gnomon.domain.instants import EPOCH, Millis, iso
 from gnomon.domain.messages import ModelReply
 from gnomon.domain.records import Mode, Reflection
-from gnomon.resident.notices import Told, same_title, within_a_day
+from gnomon.resident.notices import HandedOver, same_title, within_a_day
 from gnomon.resident.reflection import (
     MAX_ITEMS,
     Authority,
@@ -261,6 +261,6 @@ def spoke(state: SelfState, title: str, now: Millis) -> SelfState:
         operator_notifications=OperatorNotifications(
             last_title=title,
             last_at=iso(now),
-            told=(*told, Told(title=title, at=now))[-TOLD_KEPT:],
+            told=(*told, HandedOver(title=title, at=now))[-TOLD_KEPT:],
         ),
     )

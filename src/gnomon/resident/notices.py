@@ -22,7 +22,7 @@ APART = HOUR
 """Between two, unless the day's number asks for less."""
 
 
-class Told(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class HandedOver(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Something that was handed over within the last day. `at` is in UTC milliseconds."""
 
     title: str
@@ -39,7 +39,7 @@ class Notice(msgspec.Struct, frozen=True, kw_only=True):
     material: Fields
 
 
-def within_a_day(told: Sequence[Told], now: Millis) -> tuple[Told, ...]:
+def within_a_day(told: Sequence[HandedOver], now: Millis) -> tuple[HandedOver, ...]:
     """What still counts. What lies ahead (the clock was set back) does not."""
     return tuple(each for each in told if 0 <= now - each.at < DAY)
 
@@ -49,7 +49,7 @@ def apart(a_day: int) -> int:
     return min(APART, DAY // (2 * a_day))
 
 
-def has_room(told: Sequence[Told], now: Millis, a_day: int = A_DAY) -> bool:
+def has_room(told: Sequence[HandedOver], now: Millis, a_day: int = A_DAY) -> bool:
     """Whether one more may be said now. Days are those of UTC, as in every bound on a day: a
     bound on any 24 hours would let each day begin a little later than the one before it.
     """
@@ -59,7 +59,7 @@ def has_room(told: Sequence[Told], now: Millis, a_day: int = A_DAY) -> bool:
 
 
 def notice_of(
-    weighed: Weighed, told: Sequence[Told], now: Millis, a_day: int = A_DAY
+    weighed: Weighed, told: Sequence[HandedOver], now: Millis, a_day: int = A_DAY
 ) -> Notice | None:
     """What a reflection says to the operator; null when it keeps to itself."""
     output, item = weighed.output, weighed.output.active_item

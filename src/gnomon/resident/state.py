@@ -15,7 +15,7 @@ from gnomon.domain.errors import SelfStateError
 from gnomon.domain.json_value import Fields, Json
 from gnomon.domain.records import DesiredAction, Mode, Pressure, Sha256
 from gnomon.resident.executive import Attempted
-from gnomon.resident.notices import A_DAY, Told
+from gnomon.resident.notices import A_DAY, HandedOver
 from gnomon.resident.reflection import MAX_ITEMS, Item, Thread, Wakefulness
 
 VERSION = 1
@@ -95,7 +95,7 @@ class OperatorNotifications(Group, frozen=True):
 
     last_title: str | None = None
     last_at: str | None = None
-    told: Annotated[tuple[Told, ...], msgspec.Meta(max_length=TOLD_KEPT)] = ()
+    told: Annotated[tuple[HandedOver, ...], msgspec.Meta(max_length=TOLD_KEPT)] = ()
 
 
 class ExecutiveState(Group, frozen=True):

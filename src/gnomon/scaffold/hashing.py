@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from gnomon.domain.records import Sha256
+from gnomon.domain.version_name import files_of, version_of
 
 HASH_DIGITS = 12
 _SNAPSHOT = re.compile(
@@ -32,7 +33,7 @@ def text_sha256(text: str) -> Sha256:
 
 def same_files(version: str, files: Mapping[str, str]) -> bool:
     """Whether a scaffold version names this very set of files, under whichever activation."""
-    return version.rpartition("-")[2] == folder_sha256(files)[:HASH_DIGITS]
+    return files_of(version) == folder_sha256(files)[:HASH_DIGITS]
 
 
 def folder_sha256(files: Mapping[str, str]) -> Sha256:
@@ -45,7 +46,7 @@ def folder_sha256(files: Mapping[str, str]) -> Sha256:
 
 def version_name(activation: int, files: Mapping[str, str]) -> str:
     """`000042-<12 hex>` for the set of files that activation `activation` put in force."""
-    return f"{activation:06d}-{folder_sha256(files)[:HASH_DIGITS]}"
+    return version_of(activation, folder_sha256(files)[:HASH_DIGITS])
 
 
 def snapshot_name(path: str, activation: int, count: int, content: bytes) -> str:

@@ -6,14 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
-from gnomon.simulate.ledger_files import Told
+from gnomon.simulate.ledger_files import PlainLine
 
 ENDS = {"kept": "kept", "rolled_back": "reverted", "inconclusive": "reverted", "voided": "voided"}
 TESTED = ("applied", "watched")
 ENDED = ("kept", "reverted", "voided", "refused", "rejected", "expired")
 
 
-def life_violations(refinement: Sequence[Told], judgments: Sequence[Told]) -> Iterator[str]:
+def life_violations(
+    refinement: Sequence[PlainLine], judgments: Sequence[PlainLine]
+) -> Iterator[str]:
     """One test at a time, one verdict and one end a change, and the end that the verdict says."""
     status: dict[str, str] = {}
     for line in refinement:
@@ -30,7 +32,7 @@ def life_violations(refinement: Sequence[Told], judgments: Sequence[Told]) -> It
             yield f"{change} was judged {outcome} and is {status.get(change)}"
 
 
-def _step(line: Told, status: dict[str, str]) -> Iterator[str]:
+def _step(line: PlainLine, status: dict[str, str]) -> Iterator[str]:
     change, now = line.fields["change_id"], line.fields["status"]
     before = status.get(change)
     if (line.kind == "change") != (before is None):
@@ -44,9 +46,9 @@ def _step(line: Told, status: dict[str, str]) -> Iterator[str]:
 
 
 def verdict_violations(
-    refinement: Sequence[Told],
-    judgments: Sequence[Told],
-    fitness: Sequence[Told],
+    refinement: Sequence[PlainLine],
+    judgments: Sequence[PlainLine],
+    fitness: Sequence[PlainLine],
     config: Mapping[str, Any],
 ) -> Iterator[str]:
     """Every mean rests on the windows that it names, and every verdict on its means."""
@@ -117,7 +119,7 @@ def _expected(said: Mapping[str, Any], config: Mapping[str, Any]) -> tuple[str, 
     return ("kept" if whole["stall"] < -delta else "rolled_back"), "stall_only"
 
 
-def text_violations(refinement: Sequence[Told], standing: Mapping[str, str]) -> Iterator[str]:
+def text_violations(refinement: Sequence[PlainLine], standing: Mapping[str, str]) -> Iterator[str]:
     """Each file holds the text that its last change left there. `standing`: SHA-256 by file;
     only of a home whose files nobody edits by hand.
     """

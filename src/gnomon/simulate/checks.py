@@ -14,7 +14,7 @@ from gnomon.domain.messages import ModelRequest
 from gnomon.domain.views import Status
 from gnomon.ledger.verify import verify
 from gnomon.simulate import change_checks, invariants, laundering, recount, refining
-from gnomon.simulate.ledger_files import Told, told
+from gnomon.simulate.ledger_files import PlainLine, plain_lines
 from gnomon.simulate.machine import AGENT, Machine
 from gnomon.simulate.story import Story
 
@@ -53,8 +53,8 @@ class Checks:
         """Everything, on the files of a home that has been closed."""
         home, story, witness = self.machine.home, self.story, self.machine.witness
         agent = home.agent(AGENT)
-        decisions, engagement = self._decisions(), told(agent.engagement_ledger)
-        fitness = told(agent.fitness_ledger)
+        decisions, engagement = self._decisions(), plain_lines(agent.engagement_ledger)
+        fitness = plain_lines(agent.fitness_ledger)
         config = json.loads(agent.fitness_config.read_text(encoding="utf-8"))
         true_times = witness.true_times
         if not CLOUDS & story.faults.keys():
@@ -70,11 +70,11 @@ class Checks:
                 decisions, true_times(agent.decision_ledger), kernel.tick_ms
             ),
             *invariants.order_violations(decisions),
-            *invariants.order_violations(told(home.spend_ledger)),
+            *invariants.order_violations(plain_lines(home.spend_ledger)),
             *invariants.turn_violations(
-                [line for path in agent.runs.glob("*.jsonl") for line in told(path)],
-                [line for path in agent.sessions.glob("*.jsonl") for line in told(path)],
-                told(agent.observations),
+                [line for path in agent.runs.glob("*.jsonl") for line in plain_lines(path)],
+                [line for path in agent.sessions.glob("*.jsonl") for line in plain_lines(path)],
+                plain_lines(agent.observations),
             ),
             *invariants.outcome_violations(engagement),
             *recount.window_violations(decisions, engagement, fitness, config),
@@ -83,9 +83,12 @@ class Checks:
             *(f"{ledger.name} does not verify" for ledger in verify(home).ledgers if not ledger.ok),
         )
 
-    def _of_changes(self, fitness: list[Told], config: dict[str, Any]) -> Iterator[str]:
+    def _of_changes(self, fitness: list[PlainLine], config: dict[str, Any]) -> Iterator[str]:
         agent = self.machine.home.agent(AGENT)
-        refinement, judgments = told(agent.refinement_ledger), told(agent.judgment_ledger)
+        refinement, judgments = (
+            plain_lines(agent.refinement_ledger),
+            plain_lines(agent.judgment_ledger),
+        )
         yield from change_checks.life_violations(refinement, judgments)
         yield from change_checks.verdict_violations(refinement, judgments, fitness, config)
         standing = {
@@ -95,5 +98,5 @@ class Checks:
         }
         yield from change_checks.text_violations(refinement, standing)
 
-    def _decisions(self) -> list[Told]:
-        return told(self.machine.home.agent(AGENT).decision_ledger)
+    def _decisions(self) -> list[PlainLine]:
+        return plain_lines(self.machine.home.agent(AGENT).decision_ledger)

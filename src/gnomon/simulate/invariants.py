@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from gnomon.domain.instants import HOUR, MINUTE, SECOND, Millis, iso
 from gnomon.domain.views import Status
-from gnomon.simulate.ledger_files import Told
+from gnomon.simulate.ledger_files import PlainLine
 from gnomon.simulate.story import Called, Story
 
 METRIC_NAMES = (
@@ -71,7 +71,7 @@ def _is_near(story: Story, at: Millis, minutes: int) -> bool:
 
 
 def burst_violations(
-    decisions: Sequence[Told], true_times: Mapping[int, Millis], tick_ms: int
+    decisions: Sequence[PlainLine], true_times: Mapping[int, Millis], tick_ms: int
 ) -> Iterator[str]:
     """A late tick is not made up: after sleep or a step of the clock none come in a burst."""
     seqs = (each.seq for each in decisions if each.kind == "tick")
@@ -82,7 +82,7 @@ def burst_violations(
             yield f"{most + 1} ticks within {(last - first) // SECOND} s before {iso(last)}"
 
 
-def status_violations(status: Status, decisions: Sequence[Told]) -> Iterator[str]:
+def status_violations(status: Status, decisions: Sequence[PlainLine]) -> Iterator[str]:
     """Invariant 1: every number shown recomputes from ledger lines."""
     ticks = [each for each in decisions if each.kind == "tick"]
     skipped = Counter(each.fields["skip_reason"] for each in ticks if each.fields["skip_reason"])
@@ -95,7 +95,7 @@ def status_violations(status: Status, decisions: Sequence[Told]) -> Iterator[str
         yield f"status says {status.skipped} skipped, the ledger {dict(skipped)}"
 
 
-def order_violations(lines: Sequence[Told]) -> Iterator[str]:
+def order_violations(lines: Sequence[PlainLine]) -> Iterator[str]:
     """Invariant 2: nothing is lost, doubled or reordered."""
     for before, after in pairwise(lines):
         if after.seq != before.seq + 1 or after.prev != before.sha256:
@@ -103,7 +103,7 @@ def order_violations(lines: Sequence[Told]) -> Iterator[str]:
 
 
 def turn_violations(
-    runs: Iterable[Told], sessions: Iterable[Told], observations: Iterable[Told]
+    runs: Iterable[PlainLine], sessions: Iterable[PlainLine], observations: Iterable[PlainLine]
 ) -> Iterator[str]:
     """Every committed turn has its two messages and its one observation, once."""
     turns = [_turn(each) for each in runs if each.kind == "turn"]
@@ -117,11 +117,11 @@ def turn_violations(
             yield f"turn {turn} of {session} was observed {seen[(session, turn)]} times"
 
 
-def _turn(line: Told) -> tuple[str, int]:
+def _turn(line: PlainLine) -> tuple[str, int]:
     return line.fields["session"], line.fields["turn"]
 
 
-def outcome_violations(engagement: Sequence[Told]) -> Iterator[str]:
+def outcome_violations(engagement: Sequence[PlainLine]) -> Iterator[str]:
     """Invariant 9: a surface has at most one standing outcome, which only ever grows stronger,
     and nothing becomes of what was never shown.
     """
@@ -139,7 +139,7 @@ def outcome_violations(engagement: Sequence[Told]) -> Iterator[str]:
                 pass
 
 
-def _outcome(line: Told, shown: dict[str, int]) -> Iterator[str]:
+def _outcome(line: PlainLine, shown: dict[str, int]) -> Iterator[str]:
     surface, strength = line.fields["surface_id"], STRENGTH.index(line.fields["outcome"])
     if surface not in shown:
         yield f"line {line.seq} is an outcome of a surface that was never shown"

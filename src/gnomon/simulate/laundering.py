@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, cast
 
 from gnomon.domain.number_words import DIGITS
-from gnomon.simulate.ledger_files import Told
+from gnomon.simulate.ledger_files import PlainLine
 
 LEAST_DIGITS = 4
 """Shorter numbers stand in any text by chance."""
@@ -18,7 +18,7 @@ _BETWEEN_DIGITS = re.compile(r"(?<=\d)[\s.,_'-]+(?=\d)")
 _RUN = re.compile(r"\d{4,}")
 
 
-def measured(fitness: Iterable[Told]) -> set[float]:
+def measured(fitness: Iterable[PlainLine]) -> set[float]:
     """The rates on a fitness-ledger that have at least four digits."""
     return {
         value

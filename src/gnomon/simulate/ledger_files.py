@@ -13,7 +13,7 @@ import msgspec
 from gnomon.simulate.witness import whole_lines
 
 
-class Told(msgspec.Struct, frozen=True, kw_only=True):
+class PlainLine(msgspec.Struct, frozen=True, kw_only=True):
     """A line. `at` is UTC milliseconds; `fields` is all that it says."""
 
     seq: int
@@ -24,14 +24,14 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
     fields: dict[str, Any]
 
 
-def told(first: Path) -> list[Told]:
+def plain_lines(first: Path) -> list[PlainLine]:
     """Every whole line of a ledger, over all of its files."""
-    return [told_line(raw) for raw in whole_lines(first)]
+    return [plain_line(raw) for raw in whole_lines(first)]
 
 
-def told_line(raw: bytes) -> Told:
+def plain_line(raw: bytes) -> PlainLine:
     fields = json.loads(raw)
-    return Told(
+    return PlainLine(
         seq=fields["seq"],
         at=millis(fields["at"]),
         kind=fields["kind"],

@@ -9,7 +9,7 @@ from typing import Any
 
 from gnomon.domain.instants import HOUR, MINUTE, SECOND, Millis
 from gnomon.simulate.invariants import STRENGTH
-from gnomon.simulate.ledger_files import Told, millis
+from gnomon.simulate.ledger_files import PlainLine, millis
 from gnomon.simulate.story import Did, Span, Story
 
 Config = Mapping[str, Any]
@@ -25,7 +25,10 @@ SLACK = 5 * MINUTE
 
 
 def window_violations(
-    decisions: Sequence[Told], engagement: Sequence[Told], fitness: Sequence[Told], config: Config
+    decisions: Sequence[PlainLine],
+    engagement: Sequence[PlainLine],
+    fitness: Sequence[PlainLine],
+    config: Config,
 ) -> Iterator[str]:
     """Each window exists once, none is false, and none that was lived is missing but the last."""
     length = config["window_seconds"] * SECOND
@@ -49,14 +52,14 @@ def window_violations(
         yield from _window(line, decisions, engagement, outcomes, config)
 
 
-def _cited(line: Told) -> int:
+def _cited(line: PlainLine) -> int:
     return line.fields["inputs"]["decision-ledger"]["seq"]
 
 
 def _window(
-    line: Told,
-    decisions: Sequence[Told],
-    engagement: Sequence[Told],
+    line: PlainLine,
+    decisions: Sequence[PlainLine],
+    engagement: Sequence[PlainLine],
     outcomes: Mapping[str, str],
     config: Config,
 ) -> Iterator[str]:
@@ -77,7 +80,7 @@ def _window(
             yield f"window {said['window_start']}: {name} is {said[name]}, and not {value}"
 
 
-def _stall(within: Sequence[Told], config: Config) -> dict[str, Any]:
+def _stall(within: Sequence[PlainLine], config: Config) -> dict[str, Any]:
     """The numbers of seed 1, section 4.2, as page 3 settles them."""
     reflections = [each.fields for each in within if each.kind == "reflection"]
     attempts = [each.fields["outcome"] for each in within if each.kind == "executive-attempt"]
@@ -121,7 +124,7 @@ def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
 
 def _engaged(
     said: Mapping[str, Any],
-    engagement: Sequence[Told],
+    engagement: Sequence[PlainLine],
     outcomes: Mapping[str, str],
     config: Config,
 ) -> dict[str, Any]:
@@ -147,7 +150,7 @@ def _engaged(
     }
 
 
-def standing_outcomes(engagement: Sequence[Told]) -> dict[str, str]:
+def standing_outcomes(engagement: Sequence[PlainLine]) -> dict[str, str]:
     """The strongest outcome of each surface."""
     found: dict[str, str] = {}
     for line in engagement:
@@ -161,7 +164,7 @@ def standing_outcomes(engagement: Sequence[Told]) -> dict[str, str]:
 
 
 def truth_violations(
-    engagement: Sequence[Told],
+    engagement: Sequence[PlainLine],
     true_times: Mapping[int, Millis],
     story: Story,
     unsure: set[str],

@@ -30,7 +30,7 @@ from gnomon.simulate import faults, operators
 from gnomon.simulate.checks import Checks
 from gnomon.simulate.days import Days
 from gnomon.simulate.edits import EDITS, Edit, effect
-from gnomon.simulate.ledger_files import told
+from gnomon.simulate.ledger_files import plain_lines
 from gnomon.simulate.machine import AGENT, Machine
 from gnomon.simulate.script import SimulatedModel
 from gnomon.simulate.story import Called, Story
@@ -160,7 +160,10 @@ class _World:
 
     def _told(self, shown: Status) -> Simulated:
         agent = self._home.agent(AGENT)
-        engagement, fitness = told(agent.engagement_ledger), told(agent.fitness_ledger)
+        engagement, fitness = (
+            plain_lines(agent.engagement_ledger),
+            plain_lines(agent.fitness_ledger),
+        )
         standing = {
             line.fields["surface_id"]: line.fields["outcome"]
             for line in engagement
@@ -183,7 +186,9 @@ class _World:
             reflections=shown.reflections,
             skipped=shown.skipped,
             turns=sum(
-                line.kind == "turn" for path in agent.runs.glob("*.jsonl") for line in told(path)
+                line.kind == "turn"
+                for path in agent.runs.glob("*.jsonl")
+                for line in plain_lines(path)
             ),
             surfaces=len(surfaces),
             outcomes=dict(sorted(outcomes.items())),

@@ -20,6 +20,7 @@ from gnomon.domain.records import Sha256
 from gnomon.domain.records_change import Change, ChangeStatus, ChangeStep, Judgment
 from gnomon.domain.tiers import SCAFFOLD, may_apply
 from gnomon.domain.verdict_reasons import Margins
+from gnomon.domain.version_name import activation_of
 from gnomon.scaffold.hashing import content_sha256, same_files, text_sha256, version_name
 from gnomon.scaffold.versions import Scaffold, ScaffoldState
 
@@ -295,7 +296,7 @@ class Changes:
         if text_sha256(before.files.get(change.target, "")) != change.candidate_sha256:
             return before.version
         parent = {**before.files, change.target: kept[1].decode() if kept is not None else ""}
-        activation = int(before.version.partition("-")[0])
+        activation = activation_of(before.version)
         return version_name(activation - 1, parent)
 
     # --- lines -----------------------------------------------------------------------------------

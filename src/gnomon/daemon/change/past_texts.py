@@ -8,6 +8,7 @@ from gnomon.change.life import ChangesState
 from gnomon.domain.errors import UsageError
 from gnomon.domain.records import Sha256
 from gnomon.domain.unified_diff import unified
+from gnomon.domain.version_name import activation_of
 from gnomon.domain.views_change import VersionDiff, VersionView
 from gnomon.scaffold.folder import read_found
 from gnomon.scaffold.hashing import Snapshot, content_sha256, snapshots, text_sha256
@@ -37,7 +38,7 @@ class PastTexts:
         """What is in force, then what was, newest first; of one file or of each."""
         now = self._in_force()
         by_text = self._changes_by_text()
-        number = int(now.version.partition("-")[0])
+        number = activation_of(now.version)
         found = [
             _view(path, CURRENT, number, text_sha256(text), by_text)
             for path, text in sorted(now.files.items())

@@ -25,7 +25,7 @@ from gnomon.domain.records_change import Delta
 from gnomon.domain.views_change import JobDone, Readiness
 from gnomon.gateway.door import operators_door
 from gnomon.gateway.operation import Nothing, Operation, Progress
-from gnomon.refiner.check import Standing
+from gnomon.refiner.check import HeldAgainst
 from gnomon.refiner.fitness_view import DAYS, Past, fitness_view
 from gnomon.refiner.likeness import Failed
 from gnomon.refiner.protocol import Ran, RefinerArgument, Work
@@ -181,9 +181,9 @@ class RefineDesk:
             publish=parts.publish,
         )
 
-    def _against(self, target: str) -> Standing:
+    def _against(self, target: str) -> HeldAgainst:
         changes, config = self._parts.changes, self._parts.loaded.config
-        return Standing(
+        return HeldAgainst(
             incumbent=changes.standing(target),
             packaged=packaged_defaults()[target],
             failed=tuple(

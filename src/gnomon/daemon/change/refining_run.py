@@ -19,7 +19,7 @@ from gnomon.domain.messages import ModelReply, ModelRequest, ToolCall
 from gnomon.domain.plain import fields, read
 from gnomon.domain.records_change import Change, ChangeAuthor, Prediction
 from gnomon.domain.unified_diff import unified
-from gnomon.refiner.check import TARGETS, Refusal, Standing, check
+from gnomon.refiner.check import TARGETS, HeldAgainst, Refusal, check
 from gnomon.refiner.tools import (
     ARGUMENTS,
     READ_FITNESS,
@@ -47,7 +47,7 @@ OnText = Callable[[str], None]
 Complete = Callable[[ModelRequest, OnText], Awaitable[ModelReply]]
 
 
-class Told(msgspec.Struct, frozen=True, kw_only=True):
+class ToolAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """A tool's answer, as `gnomon.agent.outcome.Outcome` reads it."""
 
     text: str
@@ -66,7 +66,7 @@ class RunWorld:
     evidence: tuple[str, ...]
     complete: Complete
     standing: Callable[[str], str]
-    against: Callable[[str], Standing]
+    against: Callable[[str], HeldAgainst]
     fitness: Callable[[], str]
     trajectory: Callable[[int], str]
     propose: Callable[[Change], Awaitable[object]]
@@ -164,16 +164,16 @@ class RefineRun:
     async def _read_scaffold(self, args: Fields, _: OnText) -> Json:
         asked = checked(READ_SCAFFOLD, args, written=self._written)
         assert isinstance(asked, ReadScaffold)
-        return fields(Told(text=self.world.standing(asked.target)))
+        return fields(ToolAnswer(text=self.world.standing(asked.target)))
 
     async def _read_fitness(self, args: Fields, _: OnText) -> Json:
         checked(READ_FITNESS, args, written=self._written)
-        return fields(Told(text=self.world.fitness()))
+        return fields(ToolAnswer(text=self.world.fitness()))
 
     async def _read_trajectory(self, args: Fields, _: OnText) -> Json:
         asked = checked(READ_TRAJECTORY, args, written=self._written)
         assert isinstance(asked, ReadTrajectoryWindow)
-        return fields(Told(text=self.world.trajectory(asked.reflections)))
+        return fields(ToolAnswer(text=self.world.trajectory(asked.reflections)))
 
     async def _write_scaffold(self, args: Fields, _: OnText) -> Json:
         asked = checked(WRITE_SCAFFOLD, args, written=self._written)
@@ -194,7 +194,7 @@ class RefineRun:
             self._written = False  # nothing stands on the ledger: it may be said again
             raise
         self.change = change
-        return fields(Told(text=self.sentence(), error=self.refusal and "REFUSED"))
+        return fields(ToolAnswer(text=self.sentence(), error=self.refusal and "REFUSED"))
 
     def _made(self, asked: WriteScaffold, standing: str, candidate: str) -> Change:
         world = self.world

@@ -14,7 +14,7 @@ from gnomon.daemon.change.jobs import JobRow
 from gnomon.daemon.evaluation_time import EvaluationTime, instant
 from gnomon.daemon.fitness.fold import (
     TREND_DAYS,
-    Standing,
+    StandingWindow,
     engagement_trend,
     folded,
     lines_of,
@@ -221,7 +221,7 @@ class FitnessDesk:
         since = Millis(now - RETUNE_DAYS * DAY)
         files = self._stores.files
         lines = files["fitness-ledger"].read_range(since)
-        windows: list[Standing] = list(folded(lines).windows)
+        windows: list[StandingWindow] = list(folded(lines).windows)
         reflections = [
             line.body
             for line in files["decision-ledger"].read_range(since)

@@ -32,7 +32,7 @@ HOURS = 24
 
 
 @dataclass
-class Standing:
+class StandingWindow:
     """A window's standing line. `first` is what its own first line used of each ledger: where
     the next window's lines begin, however much later this one was amended.
     """
@@ -51,20 +51,20 @@ class Standing:
 class Folded:
     """Standing windows and gaps, oldest first."""
 
-    windows: Sequence[Standing]
+    windows: Sequence[StandingWindow]
     gaps: Sequence[FitnessGap]
 
 
 def folded(lines: Iterable[Line]) -> Folded:
     """What stands, of a range of the ledger."""
-    windows: dict[str, Standing] = {}
+    windows: dict[str, StandingWindow] = {}
     gaps: list[FitnessGap] = []
     for line in lines:
         match line.body:
             case Window() | Amendment() as body:
                 known = windows.get(body.window_start)
                 first = known.first if known is not None else body.inputs
-                windows[body.window_start] = Standing(line.seq, line.at, body, first)
+                windows[body.window_start] = StandingWindow(line.seq, line.at, body, first)
             case Gap() as gap:
                 gaps.append(_gap(line, gap))
             case _:
@@ -83,12 +83,12 @@ def _gap(line: Line, gap: Gap) -> FitnessGap:
     )
 
 
-def shown(windows: Sequence[Standing], since: Millis) -> tuple[FitnessWindow, ...]:
+def shown(windows: Sequence[StandingWindow], since: Millis) -> tuple[FitnessWindow, ...]:
     """The windows that begin at `since` or later, each with the lines behind it. Give one
     window more than is wanted: where the first one's lines begin is known from the one before.
     """
     found: list[FitnessWindow] = []
-    before: Standing | None = None
+    before: StandingWindow | None = None
     for window in windows:
         if window.start >= since:
             found.append(_window(window, before))
@@ -96,7 +96,7 @@ def shown(windows: Sequence[Standing], since: Millis) -> tuple[FitnessWindow, ..
     return tuple(found)
 
 
-def _window(window: Standing, before: Standing | None) -> FitnessWindow:
+def _window(window: StandingWindow, before: StandingWindow | None) -> FitnessWindow:
     lines = {
         name: LinesBehind(first=_begin(name, before), last=head.seq)
         for name, head in window.body.inputs.items()
@@ -110,7 +110,7 @@ def _window(window: Standing, before: Standing | None) -> FitnessWindow:
     )
 
 
-def _begin(name: str, before: Standing | None) -> int:
+def _begin(name: str, before: StandingWindow | None) -> int:
     head = before.first.get(name) if before is not None else None
     return 1 if head is None else head.seq + 1
 
@@ -118,7 +118,7 @@ def _begin(name: str, before: Standing | None) -> int:
 # --- going in circles ---------------------------------------------------------------------------
 
 
-def stall_trend(windows: Sequence[Standing], now: Millis) -> StallTrend:
+def stall_trend(windows: Sequence[StandingWindow], now: Millis) -> StallTrend:
     """The newest window's value, when it is of the last hour or so, and means over the valid
     windows of a day and a week that were measured by the same rules.
     """
@@ -141,7 +141,7 @@ def stall_trend(windows: Sequence[Standing], now: Millis) -> StallTrend:
     )
 
 
-def _mean(windows: Sequence[Standing], since: Millis, until: Millis) -> float | None:
+def _mean(windows: Sequence[StandingWindow], since: Millis, until: Millis) -> float | None:
     """Of the windows that end within a span."""
     values = [
         window.body.stall_composite
@@ -156,7 +156,7 @@ def _mean(windows: Sequence[Standing], since: Millis, until: Millis) -> float | 
 
 
 def engagement_trend(
-    windows: Sequence[Standing], now: Millis, days: int, least: int
+    windows: Sequence[StandingWindow], now: Millis, days: int, least: int
 ) -> EngagementTrend:
     """The share used of what was brought in the `days` before the end of each of 28 days."""
     ends = [Millis(now - ago * DAY) for ago in reversed(range(TREND_DAYS))]
@@ -171,7 +171,7 @@ def engagement_trend(
     )
 
 
-def _counts(windows: Sequence[Standing], since: Millis, until: Millis) -> EngagementCounts:
+def _counts(windows: Sequence[StandingWindow], since: Millis, until: Millis) -> EngagementCounts:
     those = [window.body.engagement_counts for window in windows if since < window.start <= until]
     return EngagementCounts(
         acted=sum(each.acted for each in those),

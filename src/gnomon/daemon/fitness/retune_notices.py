@@ -18,7 +18,7 @@ FILE = "retune-notices.json"
 DAYS = (30, 90)
 
 
-class Told(msgspec.Struct, frozen=True, kw_only=True):
+class AskedAfter(msgspec.Struct, frozen=True, kw_only=True):
     """After how many days it was asked."""
 
     days: tuple[int, ...] = ()
@@ -48,13 +48,13 @@ class RetuneNotices:
     scaffold_version: Callable[[], str]
     now: Callable[[], Millis]
     _first: Millis | None = None
-    _told: Told = field(init=False)
+    _told: AskedAfter = field(init=False)
 
     def __post_init__(self) -> None:
         try:
-            self._told = self.memo.load(FILE, Told) or Told()
+            self._told = self.memo.load(FILE, AskedAfter) or AskedAfter()
         except StateError:
-            self._told = Told()
+            self._told = AskedAfter()
 
     def is_due(self) -> bool:
         """Cheap: of the ledger the first line is read, once."""
@@ -84,7 +84,7 @@ class RetuneNotices:
                 material={"days": days},
             )
         )
-        told = Told(days=(*self._told.days, days))
+        told = AskedAfter(days=(*self._told.days, days))
         self.memo.save(FILE, told)
         self._told = told
 

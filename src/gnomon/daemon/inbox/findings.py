@@ -22,7 +22,7 @@ and only while the day has room for what it might find.
 REMEMBERED = 5_000
 
 
-class Told(msgspec.Struct, frozen=True, kw_only=True):
+class ToldFindings(msgspec.Struct, frozen=True, kw_only=True):
     """`fingerprints` of what was told, newest last; `today` of them on day `day` since 1970.
     `observed` is how many observations there were at the last look.
     """
@@ -48,13 +48,13 @@ class RuleSurfaces:
     scaffold_version: Callable[[], str]
     now: Callable[[], Millis]
     _looking: bool = False
-    _told: Told = field(init=False)
+    _told: ToldFindings = field(init=False)
 
     def __post_init__(self) -> None:
         try:
-            self._told = self.memo.load(FILE, Told) or Told()
+            self._told = self.memo.load(FILE, ToldFindings) or ToldFindings()
         except StateError:
-            self._told = Told()
+            self._told = ToldFindings()
 
     def is_due(self) -> bool:
         """Whether a beat should look: the history grew, and the last look is an hour past."""
