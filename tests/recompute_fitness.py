@@ -74,7 +74,7 @@ def looked_at(line: Fields, decisions: list[Fields], engagement: list[Fields]) -
             if step < 0:
                 early = mine and came_to < over
                 return seconds(decisions[decided - 1]["at"]) if early else over
-            if came_to < over <= seconds(each["wall_after"]):
+            if fell_to is None and came_to < over <= seconds(each["wall_after"]):
                 return came_to  # what was skipped nobody lived
         if seconds(each["at"]) >= over:
             break
@@ -221,7 +221,8 @@ def steadied(lines: list[Fields]) -> tuple[list[Fields], float]:
             late = wall is not None and wall <= at and (fell or wall > before + step)
             known, fell_to = step < 0 and late, None
             passed = at - (wall or 0.0) if known else max(before, at - step) - (wall or 0.0)
-            passed = max(0.0, passed) if step < 0 else passed
+            ahead = wall is not None and step > 0 and wall >= before + step
+            passed = passed if ahead else max(0.0, passed)
         else:
             passed = at - wall if wall is not None and at >= wall else 0.0
             fell_to = at if wall is not None and at < wall else fell_to

@@ -143,9 +143,9 @@ class Availability:
         if step < 0 and self._wall <= at and (fell or self._wall > before + step):
             return self.steady(at)  # the last line was dated by the new wall already
         passed = max(at - step, before) - self._wall
-        # Lines between a step forward and this one were dated by the new wall: go back behind
-        # them, but never behind the last look at the old one.
-        return self._now + (passed if step > 0 else max(0, passed))
+        if step > 0 and self._wall >= before + step:
+            return self._now + passed  # so was it forward: go back behind the last look
+        return self._now + max(0, passed)
 
 
 @dataclass(frozen=True)
