@@ -169,3 +169,12 @@ def test_what_is_measured_is_not_due_after_a_restart_either(tmp_path: Path):
             assert listed["fitness"].why_not == ran.why_not
 
     in_virtual_time(live)
+
+
+def test_before_the_first_hour_is_over_nothing_is_due(tmp_path: Path):
+    async def work(world: World, gateway: Gateway) -> None:
+        await asyncio.sleep(300)
+        listed = {job.name: job for job in await gateway.ask("jobs.list")}
+        assert not listed["fitness"].due
+
+    lived(tmp_path, work)

@@ -65,12 +65,18 @@ def test_the_four_questions_have_their_figures_and_advice():
     found = Retuned(
         days=28,
         answers=(
-            RetuneAnswer(question="Is it?", answer="yes", figures={"n_a": 3}, advice="Do it."),
+            RetuneAnswer(
+                question="Is it?",
+                answer="yes",
+                figures={"n_a": 3.0, "z": -0.725163},
+                advice="Do it.",
+            ),
             RetuneAnswer(question="And this?", answer="unknown", figures={"x": None}, advice=""),
         ),
     )
     said = text(render.retuned_lines(found))
     assert "Is it? Yes." in said
-    assert "n a 3" in said
+    assert "From the last 28 days." in said
+    assert "n a 3, z -0.725" in said
     assert "Do it." in said
     assert "And this? Unknown." in said

@@ -115,11 +115,12 @@ def written_line(written: Written) -> Line:
 
 def retuned_lines(found: Retuned) -> list[Line]:
     """Each question, its answer, what it rests on, what to do."""
-    lines: list[Line] = []
+    asked = f"From the last {found.days} days. The questions are meant for after 30: before that, "
+    lines = [Line(f"{asked}little rests on the answers.", "faint")]
     for each in found.answers:
         lines.append(Line(f"{each.question} {each.answer.capitalize()}.", "heading"))
         figures = ", ".join(
-            f"{name.replace('_', ' ')} {value}"
+            f"{name.replace('_', ' ')} {_figure(value)}"
             for name, value in each.figures.items()
             if value is not None
         )
@@ -127,6 +128,10 @@ def retuned_lines(found: Retuned) -> list[Line]:
         if each.advice:
             lines.append(Line(f"  {each.advice}", "warn"))
     return lines
+
+
+def _figure(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:.3g}" if value % 1 else f"{value:.0f}"
 
 
 def _percent(rate: float) -> str:

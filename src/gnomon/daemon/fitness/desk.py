@@ -137,6 +137,11 @@ class FitnessDesk:
             "fitness-writer", WRITER_MODULE, argument, grants, serve=None
         )
 
+    def _is_over(self, now: Millis) -> bool:
+        """Whether the first hour of its life is over."""
+        first = next(self._stores.files["decision-ledger"].read(), None)
+        return first is not None and first.at < self._writing.closed(now)
+
     def _is_measured(self, now: Millis) -> bool:
         """Whether its ledger has the last window that is over: then a run would find nothing,
         though none was since the start. Amendments stand among the last lines.
@@ -150,7 +155,7 @@ class FitnessDesk:
         """As one of the jobs that can be run by hand."""
 
         def not_due(now: Millis) -> str | None:
-            due = self._writing.is_due(now) and not self._is_measured(now)
+            due = self._writing.is_due(now) and self._is_over(now) and not self._is_measured(now)
             return None if due else NOTHING_DUE
 
         async def run(now: Millis) -> JobDone:
