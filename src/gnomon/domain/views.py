@@ -29,7 +29,9 @@ class ModelView(View, frozen=True):
 
 
 class StandingCost(View, frozen=True):
-    """What the background costs an hour at today's cadence; null where unknown."""
+    """What the background used in the last hour, or since it began where that is less: counted,
+    never projected. Null where unknown (`usd_per_hour`: the model has no price).
+    """
 
     tokens_per_hour: float | None
     usd_per_hour: float | None
