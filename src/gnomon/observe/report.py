@@ -10,8 +10,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-import msgspec
-
 from gnomon.domain.instants import MINUTE, Millis, parse_iso
 from gnomon.domain.plain_text import one_line
 from gnomon.domain.records_observe import Failure, ImportedSession, ModelTokens, Observation
@@ -128,7 +126,7 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Since when, and for which project (its path, or the last part of it)."""
+    """Since when, and for which projects: those whose path has this text, whatever its case."""
 
     since: Millis | None = None
     project: str | None = None
@@ -143,12 +141,8 @@ class Scope:
     def _in_project(self, project: str | None) -> bool:
         if self.project is None:
             return True
-        wanted = self.project.rstrip("/")
-        return project is not None and (
-            project == wanted
-            or project.startswith(f"{wanted}/")
-            or project.rstrip("/").rsplit("/", 1)[-1] == wanted
-        )
+        wanted = self.project.rstrip("/").casefold()
+        return project is not None and wanted in project.casefold()
 
 
 def history_of(lines: Iterable[Line]) -> History:
@@ -336,63 +330,3 @@ def cost(sessions: Iterable[ImportedSession], prices: PriceList) -> list[CostRow
 def total(rows: Iterable[CostRow]) -> float:
     """List prices together; what has none is left out."""
     return round(sum(row.usd for row in rows if row.usd is not None), 4)
-
-
-def shareable(full: Report) -> Report:
-    """Counts only: no text, no path, no name that somebody chose (`--share`)."""
-    return Report(
-        corrections=tuple(
-            msgspec.structs.replace(each, text="", sources=()) for each in full.corrections
-        ),
-        failures=tuple(
-            msgspec.structs.replace(each, tool=_public(each.tool), sources=())
-            for each in full.failures
-        ),
-        repeats=tuple(
-            msgspec.structs.replace(
-                each, procedure=f"{each.procedure.count(' > ') + 1} steps", sources=()
-            )
-            for each in full.repeats
-        ),
-        loose_ends=tuple(
-            LooseEnd(session="", kind=each.kind, at=each.at, resume="", source=each.source)
-            for each in full.loose_ends
-        ),
-        cost=tuple(msgspec.structs.replace(each, project=None) for each in full.cost),
-    )
-
-
-PUBLIC_TOOLS = frozenset(
-    [
-        "Bash",
-        "Read",
-        "Edit",
-        "Write",
-        "MultiEdit",
-        "NotebookEdit",
-        "Glob",
-        "Grep",
-        "LS",
-        "Task",
-        "TodoWrite",
-        "WebFetch",
-        "WebSearch",
-        "shell",
-        "exec_command",
-        "apply_patch",
-        "update_plan",
-        "write_stdin",
-        "web_search_call",
-        "read",
-        "write",
-        "edit",
-        "list",
-        "search",
-        "recall",
-    ]
-)
-"""Tools that every user of these agents has; other names may say who somebody is."""
-
-
-def _public(tool: str) -> str:
-    return tool if tool in PUBLIC_TOOLS else "(other)"
