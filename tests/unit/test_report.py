@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from gnomon.domain.instants import HOUR, MINUTE, Millis, iso, parse_iso
 from gnomon.domain.records_observe import Failure, ImportedSession, ModelTokens, Observation
 from gnomon.domain.views import CostRow, Report
@@ -114,6 +116,19 @@ def test_what_keeps_failing_failed_the_same_way_twice() -> None:
     assert [each.family for each in found.failures] == ["tests", "syntax", "timeout"]
     again, once = keeps_failing(found.failures)
     assert ([each.family for each in again], once) == (["tests"], 2)
+
+
+@pytest.mark.parametrize("code", ["paused", "budget", "breaker-open", "no-model"])
+def test_what_the_operator_or_a_bound_decided_is_no_failure(code: str) -> None:
+    decided = Failure(tool="model", code=code)
+    failed = Failure(tool="model", code="model-timeout")
+    told = made(*(turn("a", at, "hi", failures=(decided, failed), source="gnomon") for at in (1, 2)))
+    assert [(each.family, each.count) for each in told.failures] == [("model-timeout", 2)]
+
+
+def test_a_call_that_the_user_rejected_is_no_failure_of_its_tool() -> None:
+    rejected = Failure(tool="Bash", code="rejected_by_user")
+    assert made(*(turn("a", at, "x", failures=(rejected,)) for at in (1, 2))).failures == ()
 
 
 def test_a_total_leaves_out_what_has_no_price() -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from gnomon.domain.errors import BreakerOpenError, BudgetError, NoModelError, PausedError
 from gnomon.domain.instants import MINUTE, Millis, parse_iso
 from gnomon.domain.plain_text import one_line
 from gnomon.domain.records_observe import Failure, ImportedSession, ModelTokens, Observation
@@ -24,6 +25,7 @@ from gnomon.domain.views import (
     Source,
 )
 from gnomon.observe.corrections import own_words
+from gnomon.observe.families import REJECTED
 from gnomon.observe.price_list import PriceList
 from gnomon.observe.procedure import MOST_STEPS
 from gnomon.observe.wording import groups
@@ -33,6 +35,13 @@ STEPS = 2
 SESSIONS = 2
 KEEPS_FAILING = 2
 """Times that the same tool fails the same way before people are told that it keeps failing."""
+DECIDED = frozenset(
+    [
+        REJECTED,
+        *(error.code for error in (PausedError, BudgetError, BreakerOpenError, NoModelError)),
+    ]
+)
+"""Calls that the operator or a bound of theirs did not let through: no tool failed."""
 MOST_SOURCES = 20
 QUOTE = 300
 """Characters of a user's words that are shown."""
@@ -201,11 +210,12 @@ def corrections(turns: Iterable[Note]) -> list[Correction]:
 
 
 def failures(turns: Iterable[Note]) -> list[FailureGroup]:
-    """Failed calls by tool and family of error."""
+    """Failed calls by tool and family of error; not what was decided (`DECIDED`)."""
     grouped: defaultdict[tuple[str, str], list[tuple[Note, Failure]]] = defaultdict(list)
     for note in turns:
         for failure in note.failures:
-            grouped[failure.tool, failure.code].append((note, failure))
+            if failure.code not in DECIDED:
+                grouped[failure.tool, failure.code].append((note, failure))
     found = [_failure_group(tool, code, seen) for (tool, code), seen in grouped.items()]
     return sorted(found, key=lambda each: (-each.count, each.tool, each.family))
 
