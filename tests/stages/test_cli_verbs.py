@@ -508,6 +508,18 @@ def test_what_failed_once_is_no_failure_that_keeps_coming() -> None:
     assert "$3.50  together\n" in run_cli(gnomon(history_report=report), "report").out
 
 
+def test_what_keeps_failing_shows_its_latest_call_and_where_that_stands() -> None:
+    quote = msgspec.structs.replace(QUOTE, quote="make test → 2 failed", line=41)
+    group = FailureGroup(
+        tool="Bash", family="tests", count=2, median_minutes_to_success=1.0, sources=(quote, QUOTE)
+    )
+    report = Report(corrections=(), failures=(group,), repeats=(), loose_ends=(), cost=(), turns=3)
+    out = run_cli(gnomon(history_report=report), "report").out
+    assert "make test → 2 failed" in out
+    assert "/logs/a.jsonl:41" in out
+    assert QUOTE.quote not in out
+
+
 def test_a_shared_report_holds_counts_and_no_text_or_path() -> None:
     for arguments in (["report", "--share"], ["report", "--share", "--json"]):
         out = run_cli(gnomon(), *arguments).out

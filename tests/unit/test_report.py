@@ -8,7 +8,7 @@ from gnomon.domain.instants import HOUR, MINUTE, Millis, iso, parse_iso
 from gnomon.domain.records_observe import Failure, ImportedSession, ModelTokens, Observation
 from gnomon.domain.views import CostRow, Report
 from gnomon.observe.price_list import Price, PriceList
-from gnomon.observe.report import keeps_failing, report, resume, total
+from gnomon.observe.report import MOST_SOURCES, keeps_failing, report, resume, total
 
 START = parse_iso("2026-03-01T09:00:00Z")
 PRICES = PriceList(
@@ -116,6 +116,33 @@ def test_what_keeps_failing_failed_the_same_way_twice() -> None:
     assert [each.family for each in found.failures] == ["tests", "syntax", "timeout"]
     again, once = keeps_failing(found.failures)
     assert ([each.family for each in again], once) == (["tests"], 2)
+
+
+def test_a_failure_quotes_each_call_that_failed_and_its_error_where_it_stands() -> None:
+    def failed(number: int, *lines: int) -> Observation:
+        calls = (
+            Failure(tool="Bash", code="tests", call="pytest -q", error=f"{line} failed", line=line)
+            for line in lines
+        )
+        return turn("a", number, "run it", failures=tuple(calls))
+
+    (group,) = made(failed(1, 4, 6), failed(2, 9)).failures
+    assert [(each.quote, each.path, each.line) for each in group.sources] == [
+        ("pytest -q → 9 failed", "/h/a.jsonl", 9),
+        ("pytest -q → 6 failed", "/h/a.jsonl", 6),
+        ("pytest -q → 4 failed", "/h/a.jsonl", 4),
+    ]
+    (many,) = made(failed(1, *range(1, 60))).failures
+    assert (many.count, len(many.sources)) == (59, MOST_SOURCES)
+
+
+def test_a_failure_that_was_noted_without_its_words_quotes_the_task() -> None:
+    lines = [
+        turn("a", 1, "run it", failures=(Failure(tool="Bash", code="tests"),)),
+        turn("a", 2, "again", failures=(Failure(tool="Bash", code="tests", error="2 failed"),)),
+    ]
+    (group,) = made(*lines).failures
+    assert [(each.quote, each.line) for each in group.sources] == [("2 failed", 2), ("run it", 1)]
 
 
 @pytest.mark.parametrize("code", ["paused", "budget", "breaker-open", "no-model"])

@@ -110,7 +110,10 @@ def _failures(found: Sequence[views.FailureGroup]) -> list[Line]:
         )
         for each in again[:SHOWN]
     )
-    lines = [Line(row) for row in table(rows)]
+    lines: list[Line] = []
+    for row, each in zip(table(rows), again, strict=False):
+        lines.append(Line(row))
+        lines += [Line(f"    {line.text}", "faint") for line in source_lines(each.sources[:1])]
     if once:
         said = f"  {plural(once, 'other error')}, seen once each: gnomon report --json has them"
         lines.append(Line(said, "faint"))

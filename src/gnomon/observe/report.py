@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+import msgspec
+
 from gnomon.domain.errors import BreakerOpenError, BudgetError, NoModelError, PausedError
 from gnomon.domain.instants import MINUTE, Millis, parse_iso
 from gnomon.domain.plain_text import one_line
@@ -183,10 +185,12 @@ def report(
     )
 
 
+def _latest(note: Note) -> tuple[str, int]:
+    return note.at or note.session_at or "", note.turn
+
+
 def _latest_first(notes: Iterable[Note]) -> list[Note]:
-    return sorted(
-        notes, key=lambda note: (note.at or note.session_at or "", note.turn), reverse=True
-    )
+    return sorted(notes, key=_latest, reverse=True)
 
 
 def corrections(turns: Iterable[Note]) -> list[Correction]:
@@ -230,15 +234,22 @@ def keeps_failing(found: Sequence[FailureGroup]) -> tuple[list[FailureGroup], in
 
 def _failure_group(tool: str, code: str, seen: list[tuple[Note, Failure]]) -> FailureGroup:
     recovered = [each.recovery_ms for _, each in seen if each.recovery_ms is not None]
-    latest = _latest_first({note.session_key: note for note, _ in seen}.values())
+    latest = sorted(reversed(seen), key=lambda each: _latest(each[0]), reverse=True)
     return FailureGroup(
         tool=tool,
         family=code,
         count=len(seen),
         median_minutes_to_success=round(median(recovered) / MINUTE, 2) if recovered else None,
         last_at=max((note.at for note, _ in seen if note.at is not None), default=None),
-        sources=tuple(note.quoted(note.task) for note in latest[:3]),
+        sources=tuple(_failed(*each) for each in latest[:MOST_SOURCES]),
     )
+
+
+def _failed(note: Note, failure: Failure) -> Source:
+    """The call that failed and what it was answered, where that stands; else the turn's task."""
+    said = [words for words in (failure.call, failure.error) if words]
+    source = note.quoted(" → ".join(said) if said else note.task)
+    return source if failure.line is None else msgspec.structs.replace(source, line=failure.line)
 
 
 def repeats(turns: list[Note]) -> list[Repeat]:
