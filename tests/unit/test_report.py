@@ -149,7 +149,7 @@ def test_a_failure_that_was_noted_without_its_words_quotes_the_task() -> None:
 def test_what_the_operator_or_a_bound_decided_is_no_failure(code: str) -> None:
     decided = Failure(tool="model", code=code)
     failed = Failure(tool="model", code="model-timeout")
-    told = made(*(turn("a", at, "hi", failures=(decided, failed), source="gnomon") for at in (1, 2)))
+    told = made(*(turn("a", at, "hi", failures=(decided, failed)) for at in (1, 2)))
     assert [(each.family, each.count) for each in told.failures] == [("model-timeout", 2)]
 
 
@@ -238,6 +238,21 @@ def test_cost_is_by_project_and_model_and_unknown_prices_are_null() -> None:
         ("/home/me/shop", "m", 9.6),
         (None, "new", None),
     ]
+
+
+def test_a_report_tells_how_much_it_looked_at_and_what_is_newest_there() -> None:
+    late = iso(Millis(START + 5 * HOUR))
+    lines = [turn("a", 1, "x"), turn("b", 2, "x", happened_at=None), session("s", last_at=late)]
+    lines.append(turn("c", 9, "x", project="/home/me/other"))
+    told = made(*lines)
+    assert (told.turns, told.asked_turns, told.newest_at, told.misses) == (3, 3, late, False)
+    told = made(*lines, since=Millis(START + 9 * HOUR))
+    assert (told.turns, told.asked_turns, told.newest_at, told.misses) == (3, 0, late, True)
+    told = made(*lines, project="other")
+    assert (told.asked_turns, told.newest_at) == (1, iso(Millis(START + 9 * MINUTE)))
+    told = made(*lines, project="nowhere")
+    assert (told.asked_turns, told.newest_at, told.misses) == (0, None, True)
+    assert not made().misses
 
 
 def test_since_and_project_narrow_every_section() -> None:

@@ -234,7 +234,10 @@ class CostRow(View, frozen=True):
 
 
 class Report(View, frozen=True):
-    """`turns` is how many were read in all: 0 means that there is nothing to report on yet."""
+    """`turns` is how many were read in all: 0 means that there is nothing to report on yet.
+    `asked_turns` are those within what was asked for (`--since`, `--project`), and `newest_at` is
+    the latest time of the projects asked for, whatever the time asked for; null where none has one.
+    """
 
     corrections: tuple[Correction, ...]
     failures: tuple[FailureGroup, ...]
@@ -242,6 +245,14 @@ class Report(View, frozen=True):
     loose_ends: tuple[LooseEnd, ...]
     cost: tuple[CostRow, ...]
     turns: int = 0
+    asked_turns: int | None = None
+    newest_at: str | None = None
+
+    @property
+    def misses(self) -> bool:
+        """Whether something was read, and nothing of it within what was asked for."""
+        found = (self.corrections, self.failures, self.repeats, self.loose_ends, self.cost)
+        return self.turns > 0 and self.asked_turns == 0 and not any(found)
 
 
 class Folder(View, frozen=True):

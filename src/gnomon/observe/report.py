@@ -8,6 +8,7 @@ import shlex
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from statistics import median
 
 import msgspec
@@ -131,6 +132,15 @@ class History:
     def turns(self, scope: "Scope") -> list[Note]:
         return [note for note in self._turns.values() if scope.holds(note.project, note.at)]
 
+    def newest(self, scope: "Scope") -> str | None:
+        """When something of the projects in scope happened last, in scope or not."""
+        turns = ((each.project, each.at) for each in self._turns.values())
+        sessions = ((each.project, each.last_at) for each in self._sessions.values())
+        times = (
+            at for project, at in chain(turns, sessions) if at is not None and scope.covers(project)
+        )
+        return max(times, key=parse_iso, default=None)
+
     def sessions(self, scope: "Scope") -> list[ImportedSession]:
         return [each for each in self._sessions.values() if scope.holds(each.project, each.last_at)]
 
@@ -143,13 +153,13 @@ class Scope:
     project: str | None = None
 
     def holds(self, project: str | None, at: str | None) -> bool:
-        return self._in_time(at) and self._in_project(project)
+        return self._in_time(at) and self.covers(project)
 
     def _in_time(self, at: str | None) -> bool:
         """What has no time is left out when a time is asked for."""
         return self.since is None or (at is not None and parse_iso(at) >= self.since)
 
-    def _in_project(self, project: str | None) -> bool:
+    def covers(self, project: str | None) -> bool:
         if self.project is None:
             return True
         wanted = self.project.rstrip("/").casefold()
@@ -182,6 +192,8 @@ def report(
         loose_ends=tuple(loose_ends(sessions)),
         cost=tuple(cost(sessions, prices)),
         turns=history.count,
+        asked_turns=len(turns),
+        newest_at=history.newest(scope),
     )
 
 
@@ -234,7 +246,7 @@ def keeps_failing(found: Sequence[FailureGroup]) -> tuple[list[FailureGroup], in
 
 def _failure_group(tool: str, code: str, seen: list[tuple[Note, Failure]]) -> FailureGroup:
     recovered = [each.recovery_ms for _, each in seen if each.recovery_ms is not None]
-    latest = sorted(reversed(seen), key=lambda each: _latest(each[0]), reverse=True)
+    latest = sorted(seen, key=lambda each: _latest(each[0]))[::-1]
     return FailureGroup(
         tool=tool,
         family=code,
