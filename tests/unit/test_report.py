@@ -8,7 +8,7 @@ from gnomon.domain.instants import HOUR, MINUTE, Millis, iso, parse_iso
 from gnomon.domain.records_observe import Failure, ImportedSession, ModelTokens, Observation
 from gnomon.domain.views import CostRow, Report
 from gnomon.observe.price_list import Price, PriceList
-from gnomon.observe.report import MOST_SOURCES, keeps_failing, report, resume, total
+from gnomon.observe.report import MOST_SOURCES, keeps_failing, misses, report, resume, total
 
 START = parse_iso("2026-03-01T09:00:00Z")
 PRICES = PriceList(
@@ -245,14 +245,14 @@ def test_a_report_tells_how_much_it_looked_at_and_what_is_newest_there() -> None
     lines = [turn("a", 1, "x"), turn("b", 2, "x", happened_at=None), session("s", last_at=late)]
     lines.append(turn("c", 9, "x", project="/home/me/other"))
     told = made(*lines)
-    assert (told.turns, told.asked_turns, told.newest_at, told.misses) == (3, 3, late, False)
+    assert (told.turns, told.asked_turns, told.newest_at, misses(told)) == (3, 3, late, False)
     told = made(*lines, since=Millis(START + 9 * HOUR))
-    assert (told.turns, told.asked_turns, told.newest_at, told.misses) == (3, 0, late, True)
+    assert (told.turns, told.asked_turns, told.newest_at, misses(told)) == (3, 0, late, True)
     told = made(*lines, project="other")
     assert (told.asked_turns, told.newest_at) == (1, iso(Millis(START + 9 * MINUTE)))
     told = made(*lines, project="nowhere")
-    assert (told.asked_turns, told.newest_at, told.misses) == (0, None, True)
-    assert not made().misses
+    assert (told.asked_turns, told.newest_at, misses(told)) == (0, None, True)
+    assert not misses(made())
 
 
 def test_since_and_project_narrow_every_section() -> None:

@@ -7,7 +7,7 @@ from gnomon.cli.render import day, plural, source_lines, table
 from gnomon.cli.terminal_text import one_line
 from gnomon.domain import views
 from gnomon.domain.json_value import Fields, Json
-from gnomon.observe.report import keeps_failing, total
+from gnomon.observe.report import keeps_failing, misses, total
 
 SHOWN = 10
 """Entries of a section; `--json` has them all."""
@@ -95,7 +95,7 @@ def report_lines(report: views.Report) -> list[Line]:
 
 def _missed(report: views.Report) -> list[Line]:
     """Why nothing was found, where what was read lies elsewhere than what was asked for."""
-    if not report.misses:
+    if not misses(report):
         return []
     if report.newest_at is None:
         said = "Nothing that was read is of such a project, or none of it has a date."

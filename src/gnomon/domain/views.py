@@ -248,12 +248,6 @@ class Report(View, frozen=True):
     asked_turns: int | None = None
     newest_at: str | None = None
 
-    @property
-    def misses(self) -> bool:
-        """Whether something was read, and nothing of it within what was asked for."""
-        found = (self.corrections, self.failures, self.repeats, self.loose_ends, self.cost)
-        return self.turns > 0 and self.asked_turns == 0 and not any(found)
-
 
 class Folder(View, frozen=True):
     path: str

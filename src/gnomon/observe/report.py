@@ -197,6 +197,12 @@ def report(
     )
 
 
+def misses(told: Report) -> bool:
+    """Whether something was read, and nothing of it lies within what was asked for."""
+    found = (told.corrections, told.failures, told.repeats, told.loose_ends, told.cost)
+    return told.turns > 0 and told.asked_turns == 0 and not any(found)
+
+
 def _latest(note: Note) -> tuple[str, int]:
     return note.at or note.session_at or "", note.turn
 

@@ -23,7 +23,7 @@ from gnomon.gateway.dashboard import documents, fitness_words, wording
 from gnomon.gateway.dashboard.part import Ask, Facts, Part, Query
 from gnomon.gateway.dashboard.parts_change import CHANGE_PARTS
 from gnomon.gateway.trust_rows import trust_rows
-from gnomon.observe.report import keeps_failing, total
+from gnomon.observe.report import keeps_failing, misses, total
 
 EVENTS_SHOWN = 10
 EVENTS_READ = 80
@@ -128,6 +128,7 @@ async def _report(ask: Ask, query: Query) -> Facts:
         "found": await ask("history.found"),
         "watching": await ask("history.watching"),
         "empty": wording.is_empty(report) and not chosen,
+        "misses": misses(report),
         "total": total(report.cost),
         "failing": failing,
         "failed_once": failed_once,
