@@ -184,6 +184,7 @@ def test_lost_counters_are_counted_from_the_ledger_and_what_is_unknown_counts_as
     assert (state.usd, state.tokens, state.day) == (0.5, 30, START // DAY)
     assert model_budget.duty_left(state, bounds, at(BOOT)) == 0.0
     assert model_budget.duty_left(state, bounds, at(BOOT + 3_661)) == 360.0
+    assert model_budget.last_hour(state, at(BOOT)).seconds == 0.0, "a bound is no use"
     here = spent(tokens_in=None, cost_usd=None, off_machine=False)
     assert model_budget.recounted([here], bounds, at(BOOT)).tokens == 0
     assert model_budget.recounted([here], bounds, at(BOOT)).usd == 0.0

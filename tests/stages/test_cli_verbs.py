@@ -484,6 +484,26 @@ def test_a_report_without_a_finding_asks_for_no_import_of_what_was_read() -> Non
     assert "import" not in out
 
 
+def test_an_empty_section_says_when_something_would_stand_there() -> None:
+    read = Report(corrections=(), failures=(), repeats=(), loose_ends=(), cost=(), turns=3)
+    out = run_cli(gnomon(history_report=read), "report").out
+    assert "nothing found: a correction appears once it was said in 2 sessions" in out
+    assert "nothing found: no tool failed the same way twice" in out
+    assert "newest session" not in out
+
+
+def test_a_report_since_a_day_after_the_newest_session_says_so_with_its_date() -> None:
+    def out(**changes: Any) -> str:
+        none = Report(corrections=(), failures=(), repeats=(), loose_ends=(), cost=(), turns=3)
+        missed = msgspec.structs.replace(none, asked_turns=0, **changes)
+        return run_cli(gnomon(history_report=missed), "report", "--since", "7d").out
+
+    assert out(newest_at="2026-03-16T10:00:00.000Z").startswith(
+        "Nothing within what you asked for: the newest session is of 2026-03-16."
+    )
+    assert out().startswith("Nothing that was read is of such a project")
+
+
 def test_a_correction_without_a_date_goes_by_its_session_or_says_that_it_has_none() -> None:
     def last(*sources: Source) -> str:
         said = Correction(text="use pnpm", sessions=2, last_at=None, sources=sources)
@@ -506,6 +526,18 @@ def test_what_failed_once_is_no_failure_that_keeps_coming() -> None:
     priced = (CostRow(project=None, model="big", usd=1.0), CostRow(project="p", model="b", usd=2.5))
     report = Report(corrections=(), failures=(), repeats=(), loose_ends=(), cost=priced, turns=3)
     assert "$3.50  together\n" in run_cli(gnomon(history_report=report), "report").out
+
+
+def test_what_keeps_failing_shows_its_latest_call_and_where_that_stands() -> None:
+    quote = msgspec.structs.replace(QUOTE, quote="make test → 2 failed", line=41)
+    group = FailureGroup(
+        tool="Bash", family="tests", count=2, median_minutes_to_success=1.0, sources=(quote, QUOTE)
+    )
+    report = Report(corrections=(), failures=(group,), repeats=(), loose_ends=(), cost=(), turns=3)
+    out = run_cli(gnomon(history_report=report), "report").out
+    assert "make test → 2 failed" in out
+    assert "/logs/a.jsonl:41" in out
+    assert QUOTE.quote not in out
 
 
 def test_a_shared_report_holds_counts_and_no_text_or_path() -> None:

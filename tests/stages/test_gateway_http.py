@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import aiohttp
+import msgspec
 import pytest
 
 from gnomon.domain.errors import NoModelError, UsageError
 from gnomon.domain.instants import DAY, MINUTE, SECOND
+from gnomon.domain.views import Report
 from gnomon.gateway.authority import MAX_FAILURES
 from gnomon.gateway.listen import Listener, listen
 from gnomon.gateway.operation import Nothing, Operation
@@ -631,6 +633,17 @@ async def test_every_part_can_be_drawn_by_itself(served: Served):
     assert (await page(served, "/part/nothing"))[0] == 404
     for path in ("/report", "/trust", "/fitness", "/changes", "/approvals", "/learning"):
         assert (await page(served, path))[0] == 200
+
+
+async def test_a_report_of_days_after_the_newest_session_says_which_day_that_was(served: Served):
+    none = Report(corrections=(), failures=(), repeats=(), loose_ends=(), cost=(), turns=3)
+    missed = msgspec.structs.replace(none, asked_turns=0, newest_at="2026-03-16T10:00:00.000Z")
+    served.house.gnomon.report = missed
+    _, text = await page(served, "/part/report?since=2026-05-01")
+    assert "Nothing within what you asked for." in text
+    assert ">2026-03-16</time>" in text
+    served.house.gnomon.report = msgspec.structs.replace(missed, newest_at=None)
+    assert "of such a project" in (await page(served, "/part/report?project=x"))[1]
 
 
 async def test_a_part_that_breaks_gives_nothing_away(served: Served, caplog):

@@ -456,3 +456,17 @@ async def test_a_long_line_is_shortened_and_still_counts(place: Place, monkeypat
     (row,) = await place.read(more.write(place.folder))
     assert [bad.line for bad in row.bad_lines] == [1, 2]
     assert row.user_turns == 1
+
+
+async def test_a_failure_names_the_line_of_its_transcript_that_says_so(place: Place) -> None:
+    await place.read(CASES / "claude-code" / "09-api-error-message.jsonl")
+    failed = [(each.path, bad) for each in place.observations() for bad in each.failures]
+    assert failed
+    for path, bad in failed:
+        assert path is not None
+        assert bad.call
+        assert bad.error
+        assert bad.line is not None
+        text = Path(path).read_text("utf-8").splitlines()[bad.line - 1]
+        assert '"is_error":true' in text.replace(" ", "")
+        assert bad.error.split(":")[0] in text

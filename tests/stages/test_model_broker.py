@@ -426,21 +426,31 @@ async def test_counters_and_breaker_survive_a_restart_and_a_reboot() -> None:
     assert again.budget_view().duty_cycle_left_seconds == 360.0
 
 
-async def test_standing_cost_is_unknown_at_first_and_then_what_an_hour_takes() -> None:
+async def test_standing_cost_is_what_the_last_hour_took_and_never_a_projection() -> None:
     world = World(ScriptedModel())
     world.prices = Prices(usd_per_million_in=1.0, usd_per_million_out=1.0)
     world.model = world.takes(1.0, says("hi", tokens=500))
     broker = world.broker()
+    assert broker.standing_cost().tokens_per_hour == 0.0
     await reflect(broker)
-    assert broker.standing_cost().tokens_per_hour is None
-    for _ in range(29):
-        world.clock.advance(119)
+    for minutes in (0, 11, 40):  # it falls only when what was used is an hour old
+        world.clock.advance(minutes * 60)
+        cost = broker.standing_cost()
+        assert (cost.tokens_per_hour, cost.usd_per_hour) == (1_000.0, 0.001)
+        assert cost.seconds_per_hour == pytest.approx(1.0)
+    world.clock.advance(11 * 60)
+    assert broker.standing_cost().tokens_per_hour == 0.0
+
+
+async def test_standing_cost_is_not_more_than_what_an_hour_may_take() -> None:
+    world = World(ScriptedModel())
+    world.model = world.takes(100.0, says("hi", tokens=500))
+    broker = world.broker()
+    for _ in range(3):
         await reflect(broker)
-    world.clock.advance(119)
-    cost = broker.standing_cost()
-    assert cost.tokens_per_hour == 30_000.0
-    assert cost.usd_per_hour == 0.03
-    assert cost.seconds_per_hour == pytest.approx(30.0)
+    with pytest.raises(BudgetError):
+        await reflect(broker)
+    assert broker.standing_cost().seconds_per_hour == pytest.approx(300.0)
 
 
 # --- the queue and the swap ------------------------------------------------------------------

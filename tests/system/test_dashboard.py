@@ -113,6 +113,39 @@ async def test_one_chooses_what_is_read(visit: Visit):
     assert asked.paths == ("/mnt/old/transcripts",)
 
 
+async def test_a_file_that_is_no_transcript_is_told_as_a_fault_and_the_card_stays(visit: Visit):
+    gnomon = visit.house.gnomon
+    gnomon.files = gnomon.strangers = ("notes.txt",)
+    await visit.page.click("text=Choose")
+    await visit.page.fill("[name=paths]", "/home/ada/notes.txt")
+    await visit.page.click("text=Read what I chose")
+    await visit.sees_text("#card-history", "Nothing was read of notes.txt: not a transcript")
+    await visit.sees_text("#card-history", "Claude Code and Codex")
+    assert await visit.page.is_visible("#card-history .outcome.fault")
+    assert not await visit.page.is_visible("#card-history >> text=See your report")
+    await visit.page.reload()
+    await visit.sees_text("#card-history", "Your agents left a history.")
+    gnomon.files = gnomon.strangers = ("a.txt", "b.txt")
+    await visit.page.click("text=Read them: no model, stays here")
+    await visit.sees_text("#card-history", "None of these 2 files holds a transcript.")
+    gnomon.files = ("a.txt", "b.txt", "c.jsonl")
+    await visit.page.click("text=Read them: no model, stays here")
+    await visit.sees_text("#card-history", "Read 1 file: 6 of your messages")
+    await visit.sees_text("#card-history", "2 other files held no transcript.")
+
+
+async def test_the_report_reads_another_history_after_the_card_is_gone(visit: Visit):
+    gnomon = visit.house.gnomon
+    gnomon.hidden.append("history")
+    await visit.go("/report")
+    await visit.page.click("text=Read another history")
+    await visit.page.fill("#more-history [name=paths]", "/mnt/old")
+    await visit.page.click("text=Read it")
+    await visit.sees_text("#more-history", "Read 3 files: 18 of your messages")
+    [asked] = gnomon.called("history.import")
+    assert asked.paths == ("/mnt/old",)
+
+
 async def test_a_simulated_month_is_lived_with_its_progress_and_then_offered(visit: Visit):
     gnomon = visit.house.gnomon
     gnomon.gate.clear()

@@ -8,10 +8,10 @@ from gnomon.domain.instants import Millis
 from gnomon.domain.plain_text import boundary, clean, cut, one_line
 from gnomon.domain.records_observe import ModelTokens
 from gnomon.observe.corrections import Situation, correcting_rule, own_words
-from gnomon.observe.families import family, is_rejection, words_of_rejection
+from gnomon.observe.families import family, is_rejection, telling_line, words_of_rejection
 from gnomon.observe.identity import ENTRY, Owners, Recent, compacted, digest, key
 from gnomon.observe.price_list import Price, PriceList
-from gnomon.observe.procedure import MOST_STEPS, appended, program, step
+from gnomon.observe.procedure import MOST_STEPS, appended, call_words, program, step
 from gnomon.observe.transcripts.events import Answer
 from gnomon.observe.transcripts.lines import RawLine, head_of, trimmed
 from gnomon.observe.transcripts.recognise import kind_of
@@ -42,6 +42,32 @@ AFTER = Situation(after_work=True)
 )
 def test_an_error_has_a_family(text: str, code: str) -> None:
     assert family(text) == code
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("Exit code 2\n\n  make: *** no rule\nmore", "make: *** no rule"),
+        ("Exit code: 1\nWall time: 1 s\nOutput:\nE   assert 1 == 2", "E   assert 1 == 2"),
+        ("<tool_use_error>File has not been read yet.</tool_use_error>",
+         "File has not been read yet."),
+        ("Exit code 1\n", "Exit code 1"),
+        ("collecting\n\nFAILED a.py::test_x\n1 failed", "FAILED a.py::test_x"),
+        ("3 passed\nls: x: No such file or directory", "ls: x: No such file or directory"),
+        ("\n \n", None),
+        ("x" * 900, "x" * 199 + "…"),
+    ],
+)  # fmt: skip
+def test_an_errors_telling_line_is_not_its_frame(text: str, line: str | None) -> None:
+    assert telling_line(text) == (None if line is None else " ".join(line.split()))
+
+
+def test_a_call_says_its_command_or_its_input() -> None:
+    assert call_words("git  status\n-s", b"{}") == "git status -s"
+    assert call_words(None, b'{"file_path": "/a/b.py"}') == '{"file_path": "/a/b.py"}'
+    assert call_words(None, "*** Begin Patch") == "*** Begin Patch"
+    assert call_words(None, b"") is None
+    assert len(call_words("x" * 9_000, b"") or "") == 200
 
 
 def test_the_words_of_a_rejection_are_the_users() -> None:

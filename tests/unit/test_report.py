@@ -2,11 +2,13 @@
 
 from typing import Any
 
+import pytest
+
 from gnomon.domain.instants import HOUR, MINUTE, Millis, iso, parse_iso
 from gnomon.domain.records_observe import Failure, ImportedSession, ModelTokens, Observation
 from gnomon.domain.views import CostRow, Report
 from gnomon.observe.price_list import Price, PriceList
-from gnomon.observe.report import keeps_failing, report, resume, shareable, total
+from gnomon.observe.report import MOST_SOURCES, keeps_failing, misses, report, resume, total
 
 START = parse_iso("2026-03-01T09:00:00Z")
 PRICES = PriceList(
@@ -116,6 +118,46 @@ def test_what_keeps_failing_failed_the_same_way_twice() -> None:
     assert ([each.family for each in again], once) == (["tests"], 2)
 
 
+def test_a_failure_quotes_each_call_that_failed_and_its_error_where_it_stands() -> None:
+    def failed(number: int, *lines: int) -> Observation:
+        calls = (
+            Failure(tool="Bash", code="tests", call="pytest -q", error=f"{line} failed", line=line)
+            for line in lines
+        )
+        return turn("a", number, "run it", failures=tuple(calls))
+
+    (group,) = made(failed(1, 4, 6), failed(2, 9)).failures
+    assert [(each.quote, each.path, each.line) for each in group.sources] == [
+        ("pytest -q → 9 failed", "/h/a.jsonl", 9),
+        ("pytest -q → 6 failed", "/h/a.jsonl", 6),
+        ("pytest -q → 4 failed", "/h/a.jsonl", 4),
+    ]
+    (many,) = made(failed(1, *range(1, 60))).failures
+    assert (many.count, len(many.sources)) == (59, MOST_SOURCES)
+
+
+def test_a_failure_that_was_noted_without_its_words_quotes_the_task() -> None:
+    lines = [
+        turn("a", 1, "run it", failures=(Failure(tool="Bash", code="tests"),)),
+        turn("a", 2, "again", failures=(Failure(tool="Bash", code="tests", error="2 failed"),)),
+    ]
+    (group,) = made(*lines).failures
+    assert [(each.quote, each.line) for each in group.sources] == [("2 failed", 2), ("run it", 1)]
+
+
+@pytest.mark.parametrize("code", ["paused", "budget", "breaker-open", "no-model"])
+def test_what_the_operator_or_a_bound_decided_is_no_failure(code: str) -> None:
+    decided = Failure(tool="model", code=code)
+    failed = Failure(tool="model", code="model-timeout")
+    told = made(*(turn("a", at, "hi", failures=(decided, failed)) for at in (1, 2)))
+    assert [(each.family, each.count) for each in told.failures] == [("model-timeout", 2)]
+
+
+def test_a_call_that_the_user_rejected_is_no_failure_of_its_tool() -> None:
+    rejected = Failure(tool="Bash", code="rejected_by_user")
+    assert made(*(turn("a", at, "x", failures=(rejected,)) for at in (1, 2))).failures == ()
+
+
 def test_a_total_leaves_out_what_has_no_price() -> None:
     rows = [CostRow(project="a", model=name, usd=usd) for name, usd in (("x", 1.2), ("y", None))]
     assert total(rows) == 1.2
@@ -198,6 +240,21 @@ def test_cost_is_by_project_and_model_and_unknown_prices_are_null() -> None:
     ]
 
 
+def test_a_report_tells_how_much_it_looked_at_and_what_is_newest_there() -> None:
+    late = iso(Millis(START + 5 * HOUR))
+    lines = [turn("a", 1, "x"), turn("b", 2, "x", happened_at=None), session("s", last_at=late)]
+    lines.append(turn("c", 9, "x", project="/home/me/other"))
+    told = made(*lines)
+    assert (told.turns, told.asked_turns, told.newest_at, misses(told)) == (3, 3, late, False)
+    told = made(*lines, since=Millis(START + 9 * HOUR))
+    assert (told.turns, told.asked_turns, told.newest_at, misses(told)) == (3, 0, late, True)
+    told = made(*lines, project="other")
+    assert (told.asked_turns, told.newest_at) == (1, iso(Millis(START + 9 * MINUTE)))
+    told = made(*lines, project="nowhere")
+    assert (told.asked_turns, told.newest_at, misses(told)) == (0, None, True)
+    assert not misses(made())
+
+
 def test_since_and_project_narrow_every_section() -> None:
     lines = [
         turn("a", 1, "use pnpm and not npm", corrected=True),
@@ -207,28 +264,7 @@ def test_since_and_project_narrow_every_section() -> None:
     ]
     assert made(*lines, since=Millis(START + HOUR)).corrections == ()
     assert len(made(*lines, since=Millis(START + HOUR)).loose_ends) == 1
-    for name in ("shop", "/home/me/shop/", "/home/me"):
+    for name in ("shop", "/home/me/shop", "/home/me/shop/", "/home/me", "me/sh", "SHOP", "ho"):
         assert len(made(*lines, project=name).corrections) == 1
     assert made(*lines, project="elsewhere").corrections == ()
     assert made(turn("a", 1, "x", project=None), project="shop").failures == ()
-
-
-def test_a_shared_report_holds_counts_and_no_words() -> None:
-    steps = ("Edit", "mcp__acme__deploy")
-    failure = Failure(tool="mcp__acme__deploy", code="error")
-    lines = [
-        *(turn(name, 1, "secret words", procedure=steps) for name in "abc"),
-        turn("a", 3, "use acme and not npm", corrected=True, failures=(failure,)),
-        turn("b", 3, "use acme and not npm", corrected=True),
-        session("secret", "error", title="secret words"),
-        session("t", tokens=(ModelTokens(model="m", input=1),)),
-    ]
-    full = made(*lines)
-    assert full.corrections and full.repeats and full.failures and full.loose_ends and full.cost  # noqa: PT018
-    text = str(shareable(full))
-    for word in ("secret", "acme", "/h/", "/home", "npm"):
-        assert word not in text
-    shared = shareable(full)
-    assert shared.corrections[0].sessions == 2
-    assert shared.repeats[0].procedure == "2 steps"
-    assert shared.failures[0].tool == "(other)"

@@ -123,6 +123,31 @@ def test_a_rejection_with_words_carries_them() -> None:
     )
 
 
+def test_a_failed_call_says_what_was_run_and_what_it_was_answered() -> None:
+    use = {"type": "tool_use", "id": "t", "name": "Bash", "input": {"command": "make test"}}
+    (call,) = claude("assistant", [use])
+    assert isinstance(call, ToolCall)
+    assert call.said == "make test"
+    block = {"type": "tool_result", "tool_use_id": "t", "is_error": True}
+    (result,) = claude("user", [block | {"content": "Exit code 2\nno rule"}])
+    assert isinstance(result, ToolResult)
+    assert (result.error, result.line) == ("no rule", 3)
+
+
+def test_a_failed_codex_call_says_what_was_run_and_what_it_was_answered() -> None:
+    arguments = json.dumps({"command": ["bash", "-lc", "make test"]})
+    (call,) = codex(item(type="function_call", name="shell", call_id="c", arguments=arguments))
+    (patch,) = codex(item(type="custom_tool_call", name="apply_patch", input="*** Begin Patch"))
+    (search,) = codex(item(type="web_search_call", action={"query": "x"}))
+    said = [each.said for each in (call, patch, search) if isinstance(each, ToolCall)]
+    assert said == ["make test", "*** Begin Patch", '{"query": "x"}']
+    output = '{"output":"no rule","metadata":{"exit_code":2}}'
+    (result,) = codex(item(type="function_call_output", call_id="c", output=output))
+    assert isinstance(result, ToolResult)
+    assert result.error == "no rule"
+    assert result.line is not None
+
+
 @pytest.mark.parametrize("content", [5, {"a": 1}, None, [{"type": "text", "text": "no such file"}]])
 def test_an_errors_text_may_have_any_shape(content: object) -> None:
     block = {"type": "tool_result", "tool_use_id": "t", "is_error": True, "content": content}

@@ -25,8 +25,6 @@ LEAST_SECONDS = 1.0
 """A background call is not begun with less duty cycle left than this."""
 ROUNDING = 1e-6
 """Sums of seconds are compared with this much slack."""
-OBSERVED_LEAST_SECONDS = 600.0
-"""Below this there is no telling what an hour costs."""
 
 Bound = Literal["usd-per-day", "tokens-per-day", "duty-cycle"]
 
@@ -152,24 +150,22 @@ def recounted(spent: Iterable[Spend], limits: Limits, now: Now) -> BudgetState:
         usd += dear if line.cost_usd is None else line.cost_usd
         if known or line.off_machine:
             tokens += (line.tokens_in or 0) + (line.tokens_out or 0) if known else untold
-    share = Worked(until=now.boot + BUCKET_SECONDS, seconds=limits.duty_seconds, tokens=0, usd=0.0)
+    share = Worked(until=now.boot, seconds=limits.duty_seconds, tokens=0, usd=0.0)
     return BudgetState(
         day=now.wall // DAY, usd=round(usd, 6), tokens=tokens, worked=(share,), since=now.boot
     )
 
 
-def observed_hour(state: BudgetState, now: Now) -> Worked | None:
-    """Background work an hour at today's cadence, or None when too little was seen."""
-    observed = min(HOUR_SECONDS, now.boot - state.since)
-    if observed < OBSERVED_LEAST_SECONDS:
-        return None
-    scale = HOUR_SECONDS / observed
-    worked = _within_hour(state, now)
+def last_hour(state: BudgetState, now: Now) -> Worked:
+    """Background work of the last hour, by the same buckets that the duty cycle is held by; what
+    was done since the counters began where that is less. What was not seen is not counted.
+    """
+    seen = [work for work in _within_hour(state, now) if work.until > state.since]
     return Worked(
         until=now.boot,
-        seconds=sum(w.seconds for w in worked) * scale,
-        tokens=round(sum(w.tokens for w in worked) * scale),
-        usd=sum(w.usd for w in worked) * scale,
+        seconds=sum(work.seconds for work in seen),
+        tokens=sum(work.tokens for work in seen),
+        usd=sum(work.usd for work in seen),
     )
 
 

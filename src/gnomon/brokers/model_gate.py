@@ -231,13 +231,9 @@ class ModelGate:
         )
 
     def standing_cost(self, model: InForce) -> StandingCost:
-        """What the background costs an hour; unknown until ten minutes were seen."""
-        if model.kind == "none":
-            return StandingCost(tokens_per_hour=0.0, usd_per_hour=0.0, seconds_per_hour=0.0)
-        hour = model_budget.observed_hour(self._budget, self.now())
-        if hour is None:
-            return StandingCost(tokens_per_hour=None, usd_per_hour=None, seconds_per_hour=None)
-        priced = model.prices.cost(0, 0) is not None
+        """What the background used in the last hour; dollars only where there is a price."""
+        hour = model_budget.last_hour(self._budget, self.now())
+        priced = model.kind == "none" or model.prices.cost(0, 0) is not None
         return StandingCost(
             tokens_per_hour=float(hour.tokens),
             usd_per_hour=round(hour.usd, 6) if priced else None,

@@ -7,11 +7,25 @@ from gnomon.cli.render import day, plural, source_lines, table
 from gnomon.cli.terminal_text import one_line
 from gnomon.domain import views
 from gnomon.domain.json_value import Fields, Json
-from gnomon.observe.report import keeps_failing, total
+from gnomon.observe.report import keeps_failing, misses, total
 
 SHOWN = 10
 """Entries of a section; `--json` has them all."""
 BAD_LINES_SHOWN = 3
+SECTIONS = {
+    "corrections": (
+        "What you keep correcting",
+        "a correction appears once it was said in 2 sessions",
+    ),
+    "failures": ("What keeps failing", "no tool failed the same way twice"),
+    "repeats": ("What repeats", "no steps ran clean 3 times"),
+    "loose_ends": (
+        "Loose ends",
+        "no session ended in an error, an interruption or open to-dos",
+    ),
+    "cost": ("Cost (list price, not your bill)", "no session says which model it used"),
+}
+"""A section's title, and what an empty one means."""
 
 
 def import_lines(rows: Sequence[views.ImportRow], *, dry_run: bool) -> list[Line]:
@@ -62,24 +76,43 @@ def _bad_lines(row: views.ImportRow) -> list[Line]:
 
 
 def report_lines(report: views.Report) -> list[Line]:
-    """The five sections, in the order of page 8; an empty one says so. Where nothing was read it
-    says how to.
+    """The five sections, in the order of page 8; an empty one says so, and when something would
+    stand there. Where nothing was read it says how to.
     """
     sections = (report.corrections, report.failures, report.repeats, report.loose_ends, report.cost)
     unread = report.turns == 0 and not any(sections)
     more = [Line("Nothing was read yet. See: gnomon import --from claude-code")] if unread else []
     return [
-        *_section("What you keep correcting", _corrections(report.corrections)),
-        *_section("What keeps failing", _failures(report.failures)),
-        *_section("What repeats", _repeats(report.repeats)),
-        *_section("Loose ends", _loose_ends(report.loose_ends)),
-        *_section("Cost (list price, not your bill)", _cost(report.cost)),
+        *_missed(report),
+        *_section("corrections", _corrections(report.corrections)),
+        *_section("failures", _failures(report.failures)),
+        *_section("repeats", _repeats(report.repeats)),
+        *_section("loose_ends", _loose_ends(report.loose_ends)),
+        *_section("cost", _cost(report.cost)),
         *more,
     ]
 
 
-def _section(title: str, lines: list[Line]) -> list[Line]:
-    return [Line(title, "heading"), *(lines or [Line("  nothing found", "faint")]), Line()]
+def _missed(report: views.Report) -> list[Line]:
+    """Why nothing was found, where what was read lies elsewhere than what was asked for."""
+    if not misses(report):
+        return []
+    if report.newest_at is None:
+        said = "Nothing that was read is of such a project, or none of it has a date."
+    else:
+        said = (
+            f"Nothing within what you asked for: the newest session is of {day(report.newest_at)}."
+        )
+    return [Line(said, "warn"), Line()]
+
+
+def _section(name: str, lines: list[Line]) -> list[Line]:
+    title, empty = SECTIONS[name]
+    return [
+        Line(title, "heading"),
+        *(lines or [Line(f"  nothing found: {empty}", "faint")]),
+        Line(),
+    ]
 
 
 def _corrections(found: Sequence[views.Correction]) -> list[Line]:
@@ -110,7 +143,10 @@ def _failures(found: Sequence[views.FailureGroup]) -> list[Line]:
         )
         for each in again[:SHOWN]
     )
-    lines = [Line(row) for row in table(rows)]
+    lines: list[Line] = []
+    for row, each in zip(table(rows), again, strict=False):
+        lines.append(Line(row))
+        lines += [Line(f"    {line.text}", "faint") for line in source_lines(each.sources[:1])]
     if once:
         said = f"  {plural(once, 'other error')}, seen once each: gnomon report --json has them"
         lines.append(Line(said, "faint"))

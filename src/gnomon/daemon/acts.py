@@ -86,12 +86,13 @@ class Acts:
         rows = await self._core.history.read(
             asked.paths, asked.sources, dry_run=asked.dry_run, progress=progress
         )
-        self._core.stream.publish("history", {"files": len(rows)})
-        if not asked.dry_run:
-            new = sum(row.new_observations for row in rows)
-            self._core.stores.journal(f"Read {len(rows)} files of history: {new} new turns.")
-        if self._running is not None and not asked.dry_run:
-            self._core.background.run(self._core.findings.look())
+        read = [row for row in rows if row.format is not None]
+        if read and not asked.dry_run:
+            new = sum(row.new_observations for row in read)
+            self._core.stores.journal(f"Read {len(read)} files of history: {new} new turns.")
+            self._core.stream.publish("history", {"files": len(read)})
+            if self._running is not None:
+                self._core.background.run(self._core.findings.look())
         return rows
 
     async def report(self, asked: args.HistoryReport, _: Progress) -> Report:
@@ -162,7 +163,9 @@ class Acts:
     # --- the page ------------------------------------------------------------------------------
 
     async def hidden(self, _: Nothing, __: Progress) -> list[str]:
-        return list(self._core.memo.facts.hidden_cards)
+        """Those put away, and the history's once any was read, by whatever way."""
+        done = ("history",) if self._core.history.was_read else ()
+        return list(dict.fromkeys((*self._core.memo.facts.hidden_cards, *done)))
 
     async def hide(self, asked: args.Card, _: Progress) -> Done:
         self._core.memo.change(memo.with_card_hidden(self._core.memo.facts, asked.card))

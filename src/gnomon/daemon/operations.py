@@ -83,7 +83,9 @@ def table(core: Core, acts: Acts) -> dict[str, Operation]:
         _acts("kernel.pause", "No calls, no surfaces", args.Pause, views.Done, acts.pause),
         _acts("kernel.resume", "Go on", Nothing, views.Done, acts.resume),
         _acts("kernel.stop", "End the daemon", Nothing, views.Done, acts.stop),
-        _reads("cards.hidden", "First-run cards put away", Nothing, list[str], acts.hidden),
+        _reads(
+            "cards.hidden", "First-run cards put away or done with", Nothing, list[str], acts.hidden
+        ),
         _acts("cards.hide", "Put a first-run card away", args.Card, views.Done, acts.hide),
         _acts("presence.touch", "The operator is at the page", Nothing, views.Done, acts.touch),
         _acts(

@@ -17,12 +17,17 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
     """A tool call that failed. `code` is a stable family (`exit-1`, `rejected_by_user`).
 
     `recovery_ms` is the time to the next success of the same tool in that session; null
-    when there was none, or when the source has no times.
+    when there was none, or when the source has no times. `call` is what was run (a shell's
+    command, else the input) and `error` the telling line of the answer, both bounded; `line`
+    is where that answer stands in the observation's file. Null where they are not known.
     """
 
     tool: str
     code: str
     recovery_ms: int | None = None
+    call: str | None = None
+    error: str | None = None
+    line: int | None = None
 
 
 class ModelTokens(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -29,7 +29,9 @@ class ModelView(View, frozen=True):
 
 
 class StandingCost(View, frozen=True):
-    """What the background costs an hour at today's cadence; null where unknown."""
+    """What the background used in the last hour, or since it began where that is less: counted,
+    never projected. Null where unknown (`usd_per_hour`: the model has no price).
+    """
 
     tokens_per_hour: float | None
     usd_per_hour: float | None
@@ -232,7 +234,10 @@ class CostRow(View, frozen=True):
 
 
 class Report(View, frozen=True):
-    """`turns` is how many were read in all: 0 means that there is nothing to report on yet."""
+    """`turns` is how many were read in all: 0 means that there is nothing to report on yet.
+    `asked_turns` are those within what was asked for (`--since`, `--project`), and `newest_at` is
+    the latest time of the projects asked for, whatever the time asked for; null where none has one.
+    """
 
     corrections: tuple[Correction, ...]
     failures: tuple[FailureGroup, ...]
@@ -240,6 +245,8 @@ class Report(View, frozen=True):
     loose_ends: tuple[LooseEnd, ...]
     cost: tuple[CostRow, ...]
     turns: int = 0
+    asked_turns: int | None = None
+    newest_at: str | None = None
 
 
 class Folder(View, frozen=True):

@@ -6,6 +6,8 @@ general. A family is a stable code, never a quote: it may be shown and shared.
 
 import re
 
+from gnomon.domain.plain_text import clean, one_line
+
 LOOKED_AT = 2_000
 """Characters of an error that are looked at."""
 
@@ -54,6 +56,42 @@ _FAMILIES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
 _EXIT = re.compile(r"(?:exit(?:ed with)? code|exit status)[: ]+(-?\d{1,3})\b", re.IGNORECASE)
 
 
+_TAG = re.compile(r"</?tool_use_error>")
+_FRAME = re.compile(
+    r"(?:exit(?:ed with)? (?:code|status)|process exited|wall time|chunk id|total output lines"
+    r"|original token count|output:$)", re.IGNORECASE
+)  # fmt: skip
+"""Lines that an agent's program puts around what a command printed."""
+TELLING = 200
+"""Characters kept of an error's line."""
+
+
+def telling_line(text: str) -> str | None:
+    """The line of an error by which its family was told, else the first that says more than that
+    there was one; null for no text.
+    """
+    head = text[:LOOKED_AT]
+    known = _known(head)
+    if known is not None:
+        start = head.rfind("\n", 0, known[1]) + 1
+        return _shown(head[start:].split("\n", 1)[0])
+    lines = [line for line in map(_shown, head.splitlines()) if line]
+    return next((line for line in lines if not _FRAME.match(line)), lines[0] if lines else None)
+
+
+def _shown(line: str) -> str:
+    return one_line(clean(_TAG.sub("", line)), TELLING)
+
+
+def _known(head: str) -> tuple[str, int] | None:
+    """The first family whose words stand in the text, and where they do."""
+    for code, pattern in _FAMILIES:
+        found = pattern.search(head)
+        if found is not None:
+            return code, found.start()
+    return None
+
+
 def is_rejection(text: str) -> bool:
     """Whether a failed result only says that the user did not allow the call."""
     return _REJECTION.search(text[:400]) is not None
@@ -70,8 +108,8 @@ def family(text: str) -> str:
     head = text[:LOOKED_AT]
     if is_rejection(head):
         return REJECTED
-    for code, pattern in _FAMILIES:
-        if pattern.search(head) is not None:
-            return code
+    known = _known(head)
+    if known is not None:
+        return known[0]
     left = _EXIT.search(head)
     return f"exit-{left.group(1)}" if left is not None else "error"

@@ -2,9 +2,11 @@
 
 import re
 
-from gnomon.domain.plain_text import cut
+from gnomon.domain.plain_text import clean, cut, one_line
 
 SHELLS = frozenset({"bash", "shell", "exec_command", "local_shell", "run_shell_command"})
+CALL = 200
+"""Characters kept of what a call said."""
 MOST_STEPS = 40
 """Steps of one turn that are kept; a longer sequence is no procedure."""
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=\S*$")
@@ -57,6 +59,13 @@ def step(tool: str, command: str | None) -> str:
     """The step's name: `Read`, or `Bash(git commit)`."""
     ran = program(command) if command and tool.lower() in SHELLS else None
     return cut(f"{tool}({ran})" if ran else tool, 80)
+
+
+def call_words(command: str | None, given: bytes | str) -> str | None:
+    """What a call said: the command of a shell, else its input as it stands; null for none."""
+    if isinstance(given, bytes):
+        given = given[: CALL * 8].decode("utf-8", "replace")
+    return one_line(clean((command or given)[: CALL * 8]), CALL) or None
 
 
 def appended(steps: tuple[str, ...], new: str) -> tuple[str, ...]:

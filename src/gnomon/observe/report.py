@@ -8,10 +8,12 @@ import shlex
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from statistics import median
 
 import msgspec
 
+from gnomon.domain.errors import BreakerOpenError, BudgetError, NoModelError, PausedError
 from gnomon.domain.instants import MINUTE, Millis, parse_iso
 from gnomon.domain.plain_text import one_line
 from gnomon.domain.records_observe import Failure, ImportedSession, ModelTokens, Observation
@@ -26,6 +28,7 @@ from gnomon.domain.views import (
     Source,
 )
 from gnomon.observe.corrections import own_words
+from gnomon.observe.families import REJECTED
 from gnomon.observe.price_list import PriceList
 from gnomon.observe.procedure import MOST_STEPS
 from gnomon.observe.wording import groups
@@ -35,6 +38,13 @@ STEPS = 2
 SESSIONS = 2
 KEEPS_FAILING = 2
 """Times that the same tool fails the same way before people are told that it keeps failing."""
+DECIDED = frozenset(
+    [
+        REJECTED,
+        *(error.code for error in (PausedError, BudgetError, BreakerOpenError, NoModelError)),
+    ]
+)
+"""Calls that the operator or a bound of theirs did not let through: no tool failed."""
 MOST_SOURCES = 20
 QUOTE = 300
 """Characters of a user's words that are shown."""
@@ -122,33 +132,38 @@ class History:
     def turns(self, scope: "Scope") -> list[Note]:
         return [note for note in self._turns.values() if scope.holds(note.project, note.at)]
 
+    def newest(self, scope: "Scope") -> str | None:
+        """When something of the projects in scope happened last, in scope or not."""
+        turns = ((each.project, each.at) for each in self._turns.values())
+        sessions = ((each.project, each.last_at) for each in self._sessions.values())
+        times = (
+            at for project, at in chain(turns, sessions) if at is not None and scope.covers(project)
+        )
+        return max(times, key=parse_iso, default=None)
+
     def sessions(self, scope: "Scope") -> list[ImportedSession]:
         return [each for each in self._sessions.values() if scope.holds(each.project, each.last_at)]
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Since when, and for which project (its path, or the last part of it)."""
+    """Since when, and for which projects: those whose path has this text, whatever its case."""
 
     since: Millis | None = None
     project: str | None = None
 
     def holds(self, project: str | None, at: str | None) -> bool:
-        return self._in_time(at) and self._in_project(project)
+        return self._in_time(at) and self.covers(project)
 
     def _in_time(self, at: str | None) -> bool:
         """What has no time is left out when a time is asked for."""
         return self.since is None or (at is not None and parse_iso(at) >= self.since)
 
-    def _in_project(self, project: str | None) -> bool:
+    def covers(self, project: str | None) -> bool:
         if self.project is None:
             return True
-        wanted = self.project.rstrip("/")
-        return project is not None and (
-            project == wanted
-            or project.startswith(f"{wanted}/")
-            or project.rstrip("/").rsplit("/", 1)[-1] == wanted
-        )
+        wanted = self.project.rstrip("/").casefold()
+        return project is not None and wanted in project.casefold()
 
 
 def history_of(lines: Iterable[Line]) -> History:
@@ -177,13 +192,23 @@ def report(
         loose_ends=tuple(loose_ends(sessions)),
         cost=tuple(cost(sessions, prices)),
         turns=history.count,
+        asked_turns=len(turns),
+        newest_at=history.newest(scope),
     )
+
+
+def misses(told: Report) -> bool:
+    """Whether something was read, and nothing of it lies within what was asked for."""
+    found = (told.corrections, told.failures, told.repeats, told.loose_ends, told.cost)
+    return told.turns > 0 and told.asked_turns == 0 and not any(found)
+
+
+def _latest(note: Note) -> tuple[str, int]:
+    return note.at or note.session_at or "", note.turn
 
 
 def _latest_first(notes: Iterable[Note]) -> list[Note]:
-    return sorted(
-        notes, key=lambda note: (note.at or note.session_at or "", note.turn), reverse=True
-    )
+    return sorted(notes, key=_latest, reverse=True)
 
 
 def corrections(turns: Iterable[Note]) -> list[Correction]:
@@ -207,11 +232,12 @@ def corrections(turns: Iterable[Note]) -> list[Correction]:
 
 
 def failures(turns: Iterable[Note]) -> list[FailureGroup]:
-    """Failed calls by tool and family of error."""
+    """Failed calls by tool and family of error; not what was decided (`DECIDED`)."""
     grouped: defaultdict[tuple[str, str], list[tuple[Note, Failure]]] = defaultdict(list)
     for note in turns:
         for failure in note.failures:
-            grouped[failure.tool, failure.code].append((note, failure))
+            if failure.code not in DECIDED:
+                grouped[failure.tool, failure.code].append((note, failure))
     found = [_failure_group(tool, code, seen) for (tool, code), seen in grouped.items()]
     return sorted(found, key=lambda each: (-each.count, each.tool, each.family))
 
@@ -226,15 +252,22 @@ def keeps_failing(found: Sequence[FailureGroup]) -> tuple[list[FailureGroup], in
 
 def _failure_group(tool: str, code: str, seen: list[tuple[Note, Failure]]) -> FailureGroup:
     recovered = [each.recovery_ms for _, each in seen if each.recovery_ms is not None]
-    latest = _latest_first({note.session_key: note for note, _ in seen}.values())
+    latest = sorted(seen, key=lambda each: _latest(each[0]))[::-1]
     return FailureGroup(
         tool=tool,
         family=code,
         count=len(seen),
         median_minutes_to_success=round(median(recovered) / MINUTE, 2) if recovered else None,
         last_at=max((note.at for note, _ in seen if note.at is not None), default=None),
-        sources=tuple(note.quoted(note.task) for note in latest[:3]),
+        sources=tuple(_failed(*each) for each in latest[:MOST_SOURCES]),
     )
+
+
+def _failed(note: Note, failure: Failure) -> Source:
+    """The call that failed and what it was answered, where that stands; else the turn's task."""
+    said = [words for words in (failure.call, failure.error) if words]
+    source = note.quoted(" → ".join(said) if said else note.task)
+    return source if failure.line is None else msgspec.structs.replace(source, line=failure.line)
 
 
 def repeats(turns: list[Note]) -> list[Repeat]:
@@ -336,63 +369,3 @@ def cost(sessions: Iterable[ImportedSession], prices: PriceList) -> list[CostRow
 def total(rows: Iterable[CostRow]) -> float:
     """List prices together; what has none is left out."""
     return round(sum(row.usd for row in rows if row.usd is not None), 4)
-
-
-def shareable(full: Report) -> Report:
-    """Counts only: no text, no path, no name that somebody chose (`--share`)."""
-    return Report(
-        corrections=tuple(
-            msgspec.structs.replace(each, text="", sources=()) for each in full.corrections
-        ),
-        failures=tuple(
-            msgspec.structs.replace(each, tool=_public(each.tool), sources=())
-            for each in full.failures
-        ),
-        repeats=tuple(
-            msgspec.structs.replace(
-                each, procedure=f"{each.procedure.count(' > ') + 1} steps", sources=()
-            )
-            for each in full.repeats
-        ),
-        loose_ends=tuple(
-            LooseEnd(session="", kind=each.kind, at=each.at, resume="", source=each.source)
-            for each in full.loose_ends
-        ),
-        cost=tuple(msgspec.structs.replace(each, project=None) for each in full.cost),
-    )
-
-
-PUBLIC_TOOLS = frozenset(
-    [
-        "Bash",
-        "Read",
-        "Edit",
-        "Write",
-        "MultiEdit",
-        "NotebookEdit",
-        "Glob",
-        "Grep",
-        "LS",
-        "Task",
-        "TodoWrite",
-        "WebFetch",
-        "WebSearch",
-        "shell",
-        "exec_command",
-        "apply_patch",
-        "update_plan",
-        "write_stdin",
-        "web_search_call",
-        "read",
-        "write",
-        "edit",
-        "list",
-        "search",
-        "recall",
-    ]
-)
-"""Tools that every user of these agents has; other names may say who somebody is."""
-
-
-def _public(tool: str) -> str:
-    return tool if tool in PUBLIC_TOOLS else "(other)"

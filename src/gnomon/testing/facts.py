@@ -161,6 +161,22 @@ def an_import_row(file: str, **changed: Any) -> ImportRow:
     return msgspec.structs.replace(row, **changed)
 
 
+def a_stranger(file: str) -> ImportRow:
+    """The row of a file that is no transcript."""
+    return an_import_row(
+        file,
+        format=None,
+        sessions=0,
+        user_turns=0,
+        tool_calls={},
+        tool_errors=0,
+        models=(),
+        bad_lines=(),
+        new_observations=0,
+        note="not a transcript of a format that is read",
+    )
+
+
 def a_diagnosis() -> Diagnosis:
     return Diagnosis(
         checks=(

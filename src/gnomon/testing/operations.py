@@ -38,7 +38,7 @@ from gnomon.gateway.stream import Stream
 from gnomon.gateway.wiring import Wiring
 from gnomon.testing.changes import PretendedChanges
 from gnomon.testing.clock import FakeClock
-from gnomon.testing.facts import QUOTE, a_diagnosis, a_report, a_status, an_import_row
+from gnomon.testing.facts import QUOTE, a_diagnosis, a_report, a_status, a_stranger, an_import_row
 from gnomon.testing.held_cards import PretendedApprovals
 from gnomon.testing.referee import PretendedInbox
 
@@ -116,6 +116,8 @@ class PretendedGnomon:
     free_pieces: int = 0
     watched: WatchView = field(default_factory=lambda: WatchView(on=False, folders=0))
     files: tuple[str, ...] = ("a.jsonl", "b.jsonl", "c.jsonl")
+    strangers: tuple[str, ...] = ()
+    """Of the files, those that hold no transcript."""
     failing: dict[str, Exception] = field(default_factory=dict[str, Exception])
     calls: list[tuple[str, msgspec.Struct]] = field(
         default_factory=list[tuple[str, msgspec.Struct]]
@@ -246,7 +248,12 @@ class PretendedGnomon:
             progress({"file": f"/home/ada/{file}", "done": at, "of": len(self.files)})
             await self._wait("history.import")
         self.settled.set()
-        return [an_import_row(file) for file in self.files]
+        if set(self.files) - set(self.strangers):
+            self.hidden.append("history")
+        return [
+            a_stranger(file) if file in self.strangers else an_import_row(file)
+            for file in self.files
+        ]
 
     async def _wait(self, name: str) -> None:
         self.under_way.set()

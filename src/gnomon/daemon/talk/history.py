@@ -73,6 +73,11 @@ class History:
         """How many lines of observations there are."""
         return sum(self._stores.files[name].head.seq for name in OBSERVED)
 
+    @property
+    def was_read(self) -> bool:
+        """Whether anything of other agents was ever read."""
+        return self._stores.files["observations-imported"].head.seq > 0
+
     async def end_idle(self) -> None:
         await self._recall.end_if_idle()
 

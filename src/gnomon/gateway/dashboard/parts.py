@@ -23,7 +23,7 @@ from gnomon.gateway.dashboard import documents, fitness_words, wording
 from gnomon.gateway.dashboard.part import Ask, Facts, Part, Query
 from gnomon.gateway.dashboard.parts_change import CHANGE_PARTS
 from gnomon.gateway.trust_rows import trust_rows
-from gnomon.observe.report import keeps_failing, total
+from gnomon.observe.report import keeps_failing, misses, total
 
 EVENTS_SHOWN = 10
 EVENTS_READ = 80
@@ -40,11 +40,10 @@ async def _status(ask: Ask, _: Query) -> Facts:
 
 
 async def _card_history(ask: Ask, _: Query) -> Facts:
-    """Shown while there is something that was never read; put away, nothing is looked for."""
+    """Shown until some history was read; put away or done with, nothing is looked for."""
     hidden: list[str] = await ask("cards.hidden")
     found: list[HistoryFound] = [] if "history" in hidden else await ask("history.found")
-    all_read = bool(found) and all(each.unread == 0 for each in found)
-    return {"found": found, "wanted": "history" not in hidden and not all_read}
+    return {"found": found, "wanted": "history" not in hidden}
 
 
 async def _card_model(ask: Ask, _: Query) -> Facts:
@@ -129,6 +128,7 @@ async def _report(ask: Ask, query: Query) -> Facts:
         "found": await ask("history.found"),
         "watching": await ask("history.watching"),
         "empty": wording.is_empty(report) and not chosen,
+        "misses": misses(report),
         "total": total(report.cost),
         "failing": failing,
         "failed_once": failed_once,
@@ -160,7 +160,7 @@ async def _journal(ask: Ask, _: Query) -> Facts:
     return {"lines": (await ask("journal.tail", lines=JOURNAL_LINES)).lines}
 
 
-async def _events(ask: Ask, _: Query) -> Facts:
+async def _nothing(ask: Ask, _: Query) -> Facts:
     return {}
 
 
@@ -172,7 +172,7 @@ PARTS: Mapping[str, Part] = {
     "sessions": Part(("chat.sessions",), _sessions, stale_on=("chat",)),
     "messages": Part(("chat.messages",), _messages),
     "now": Part(("status.show",), _status, stale_on=("status", "chat", "event")),
-    "events": Part((), _events, stale_on=("event",)),
+    "events": Part((), _nothing, stale_on=("event",)),
     "inbox": Part(("inbox.list", "inbox.show"), _inbox, stale_on=("inbox", "status")),
     "artifact": Part(("inbox.show", "artifact.show"), _artifact, stale_on=("inbox",)),
     "hours": Part(("fitness.show",), _hours, stale_on=("fitness",), every=60),
@@ -184,6 +184,7 @@ PARTS: Mapping[str, Part] = {
         stale_on=("history",),
         at_once=False,
     ),
+    "more-history": Part(("history.import",), _nothing),
     "jail": Part(("status.show",), _jail, stale_on=("status",)),
     "doctor": Part(("trust.doctor",), _doctor, at_once=False),
     "ledgers": Part(("trust.verify",), _ledgers, on_press=True),
@@ -208,7 +209,7 @@ PAGES: Mapping[str, tuple[str, tuple[str, ...]]] = {
             "loose-ends",
         ),
     ),
-    "/report": ("report", ("report",)),
+    "/report": ("report", ("report", "more-history")),
     "/fitness": ("fitness", ("fitness", "readiness", "history", "hours", "now")),
     "/changes": ("changes", ("changes",)),
     "/change": ("change", ("change",)),

@@ -7,8 +7,8 @@ import re
 
 import msgspec
 
-from gnomon.observe.families import family, is_rejection, words_of_rejection
-from gnomon.observe.procedure import SHELLS, step
+from gnomon.observe.families import family, is_rejection, telling_line, words_of_rejection
+from gnomon.observe.procedure import SHELLS, call_words, step
 from gnomon.observe.transcripts.events import (
     Answer,
     AnyEvent,
@@ -187,7 +187,7 @@ class ClaudeCode:
         events: list[AnyEvent] = []
         if not isinstance(content, str):
             events += [
-                self._result(each, where)
+                self._result(each, where, line)
                 for each in content
                 if isinstance(each, _Block) and each.type == "tool_result"
             ]
@@ -197,7 +197,7 @@ class ClaudeCode:
         return [*events, said] if said is not None else events
 
     @staticmethod
-    def _result(block: _Block, where: Seen) -> ToolResult:
+    def _result(block: _Block, where: Seen, line: int) -> ToolResult:
         if not block.is_error:
             return ToolResult(
                 at=where.at, session=where.session, side=where.side, call=block.tool_use_id,
@@ -213,6 +213,8 @@ class ClaudeCode:
             call=block.tool_use_id,
             failed=True,
             code=family(text),
+            error=telling_line(text),
+            line=line,
             rejected=rejected,
             said=bounded(said, TASK) if said else None,
         )
@@ -323,5 +325,6 @@ def _call(block: _Block, where: Seen) -> list[AnyEvent]:
         id=block.id,
         name=name,
         step=step(name, command),
+        said=call_words(command, bytes(block.input)),
     )
     return [call, *events]

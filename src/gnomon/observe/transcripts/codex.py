@@ -9,8 +9,8 @@ import re
 
 import msgspec
 
-from gnomon.observe.families import REJECTED, family, is_rejection
-from gnomon.observe.procedure import SHELLS, step
+from gnomon.observe.families import REJECTED, family, is_rejection, telling_line
+from gnomon.observe.procedure import SHELLS, call_words, step
 from gnomon.observe.transcripts.events import (
     Answer,
     AnyEvent,
@@ -207,7 +207,7 @@ class Codex:
             case "function_call" | "custom_tool_call" | "web_search_call" | "local_shell_call":
                 return self._call(item, seen)
             case "function_call_output" | "custom_tool_call_output" | "local_shell_call_output":
-                return [_result(item, seen)]
+                return [_result(item, seen, line)]
             case _:
                 return []
 
@@ -243,6 +243,7 @@ class Codex:
             id=item.call_id,
             name=name,
             step=step(name, command),
+            said=call_words(command, _input(item)),
         )
         if name != "update_plan" or arguments is None or seen.side:
             return [call]
@@ -288,6 +289,12 @@ def _arguments(item: _Payload) -> _Arguments | None:
         return None
 
 
+def _input(item: _Payload) -> bytes | str:
+    """A call's input as it stands; a JSON string's own text, where it is one."""
+    raw = bytes(item.arguments) or bytes(item.input) or bytes(item.action)
+    return _TEXT.decode(raw) if raw.startswith(b'"') else raw
+
+
 def _command(arguments: _Arguments) -> str | None:
     """The shell's text, also of `["bash", "-lc", "git status"]`."""
     if isinstance(arguments.command, list):
@@ -296,7 +303,7 @@ def _command(arguments: _Arguments) -> str | None:
     return arguments.command or arguments.cmd
 
 
-def _result(item: _Payload, seen: Seen) -> ToolResult:
+def _result(item: _Payload, seen: Seen, line: int) -> ToolResult:
     failed, text = _judged(item.output)
     code = family(text) if failed else "error"
     return ToolResult(
@@ -306,6 +313,8 @@ def _result(item: _Payload, seen: Seen) -> ToolResult:
         call=item.call_id,
         failed=failed,
         code=code,
+        error=telling_line(text) if failed else None,
+        line=line if failed else None,
         rejected=code == REJECTED,
     )
 

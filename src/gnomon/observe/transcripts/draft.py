@@ -21,6 +21,19 @@ class OpenFailure:
     at: Millis | None
     recovery_ms: int | None = None
     waiting: bool = True
+    call: str | None = None
+    error: str | None = None
+    line: int | None = None
+
+    def closed(self) -> Failure:
+        return Failure(
+            tool=self.tool,
+            code=self.code,
+            recovery_ms=self.recovery_ms,
+            call=self.call,
+            error=self.error,
+            line=self.line,
+        )
 
 
 @dataclass(slots=True)
@@ -80,10 +93,7 @@ class Draft:
             turn=self.ordinal,
             task=self.said.text,
             tools=self.tools,
-            failures=tuple(
-                Failure(tool=each.tool, code=each.code, recovery_ms=each.recovery_ms)
-                for each in self.failures
-            ),
+            failures=tuple(each.closed() for each in self.failures),
             corrected=self.corrected,
             durationMs=self.took(),
             source=source,

@@ -50,22 +50,28 @@ class Answer(Event, frozen=True, gc=False):
 
 
 class ToolCall(Event, frozen=True, gc=False):
-    """`step` names it in a procedure: the tool, for a shell also the program."""
+    """`step` names it in a procedure: the tool, for a shell also the program. `said` is its
+    command or its input, bounded.
+    """
 
     id: str | None
     name: str
     step: str
+    said: str | None = None
 
 
 class ToolResult(Event, frozen=True, gc=False):
     """`failed` is null where the text does not tell. `code` is the error's family.
 
-    `said` is what the user wrote while rejecting the call.
+    `said` is what the user wrote while rejecting the call, `error` the telling line of one that
+    failed, which stands at `line`.
     """
 
     call: str | None
     failed: bool | None
     code: str = "error"
+    error: str | None = None
+    line: int | None = None
     rejected: bool = False
     said: str | None = None
 

@@ -32,7 +32,7 @@ from gnomon.observe.transcripts.session_fold import SessionFold, Span, Tokens, w
 MOST_SESSIONS = 2_000
 MOST_TOOLS = 1_000
 MOST_CALLS = 65_536
-"""Calls whose tool is remembered until their result comes."""
+"""Calls that are remembered until their result comes."""
 MOST_MESSAGES = 200_000
 """Replies whose best row is remembered, twice over."""
 OTHER = "(other)"
@@ -98,7 +98,7 @@ class FileFold:
         self._current: SessionFold | None = None
         self._reorder = Reorder()
         self._seen = Recent()
-        self._tools: dict[int, str] = {}
+        self._asked: dict[int, ToolCall] = {}
         self._best = _Best()
         self._found: deque[FoundTurn] = deque()
         self._nameless = 0
@@ -217,9 +217,9 @@ class FileFold:
         if not self._new("call", call.id):
             return
         if call.id is not None:
-            if len(self._tools) >= MOST_CALLS:
-                del self._tools[next(iter(self._tools))]
-            self._tools[key("call", call.id)] = call.name
+            if len(self._asked) >= MOST_CALLS:
+                del self._asked[next(iter(self._asked))]
+            self._asked[key("call", call.id)] = call
         known = call.name in self.calls or len(self.calls) < MOST_TOOLS
         self.calls[call.name if known else OTHER] += 1
         session.call(call)
@@ -227,8 +227,8 @@ class FileFold:
     def _result(self, result: ToolResult, session: SessionFold) -> None:
         if not self._new("result", result.call):
             return
-        tool = None if result.call is None else self._tools.pop(key("call", result.call), None)
-        session.result(result, tool or "unknown")
+        call = None if result.call is None else self._asked.pop(key("call", result.call), None)
+        session.result(result, call)
 
     def _usage(self, usage: Usage, session: SessionFold) -> None:
         self.tokens_known = True

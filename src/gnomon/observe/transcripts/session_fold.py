@@ -63,6 +63,10 @@ def written(at: Millis | None, stamp: str | None) -> str | None:
     return stamp if stamp is not None and stamp.endswith("Z") else iso(at)
 
 
+def _tool(call: ToolCall | None) -> str:
+    return "unknown" if call is None else call.name
+
+
 class SessionFold:
     """State of one session. Everything in it has a bound."""
 
@@ -137,7 +141,8 @@ class SessionFold:
         if draft is not None:
             draft.procedure = appended(draft.procedure, call.step)
 
-    def result(self, result: ToolResult, tool: str) -> None:
+    def result(self, result: ToolResult, call: ToolCall | None) -> None:
+        """A call's result; of a call that was not seen, the tool is not known."""
         self.judged += result.failed is not None
         self.opaque += result.failed is None
         if not result.side:
@@ -145,11 +150,11 @@ class SessionFold:
         if self._open is not None:
             self._open.move_end(result.at)
         if result.failed:
-            self._fail(result, tool)
+            self._fail(result, call)
         elif result.failed is False:
-            self._succeed(tool, result.at)
+            self._succeed(_tool(call), result.at)
 
-    def _fail(self, result: ToolResult, tool: str) -> None:
+    def _fail(self, result: ToolResult, call: ToolCall | None) -> None:
         self.errors += 1
         if result.rejected:
             self.rejections += 1
@@ -157,7 +162,16 @@ class SessionFold:
         draft = self._open
         if draft is None:
             return
-        failure = OpenFailure(tool, result.code, result.at, waiting=not result.rejected)
+        tool = _tool(call)
+        failure = OpenFailure(
+            tool,
+            result.code,
+            result.at,
+            waiting=not result.rejected,
+            call=None if call is None else call.said,
+            error=result.error,
+            line=result.line,
+        )
         draft.fail(failure)
         if result.said:
             draft.corrected = True

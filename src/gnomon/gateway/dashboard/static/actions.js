@@ -2,13 +2,12 @@
 //   data-do="folders.add"          the operation
 //   data-arguments='{"a": 1}'      its arguments; a form's fields are added to them
 //   data-then="now headline"       the parts that it makes stale
-//   data-hides="history"           the first-run card that is done with
 //   data-kept                      a form whose text outlives a new drawing, until it is done
 //   data-exact                     a field whose text counts to the last sign
 
 import { ask, Gone, Refused } from "./ask.js";
 import { draw, whenLost } from "./parts.js";
-import { say, write } from "./words.js";
+import { counted, say, write } from "./words.js";
 
 let lost = () => {};
 
@@ -48,14 +47,9 @@ async function act(doer, args) {
 }
 
 async function finished(doer, outcome, result) {
-  const { hides, then } = doer.dataset;
-  if (doer.dataset.do === "history.import") {
-    tell(outcome, importSummary(result));
-    const after = outcome.querySelector("[data-after]");
-    if (after) after.hidden = result.length === 0;
-  }
+  const { then } = doer.dataset;
+  if (doer.dataset.do === "history.import" && !imported(outcome, result)) return;
   if (doer.dataset.do === "demo.open") offer(outcome, result.url);
-  if (hides && result.length) await ask("cards.hide", { card: hides });
   if ("kept" in doer.dataset) doer.remove();
   if (then) {
     delete doer.dataset.acting;
@@ -99,16 +93,33 @@ export function tell(outcome, text, isFault = false) {
   write(outcome.querySelector("[data-words]"), text);
 }
 
-function importSummary(rows) {
-  if (!rows.length) return say("read-nothing");
+/** Say what an import read. Whether it read anything: else it says so as a fault. */
+function imported(outcome, rows) {
+  const read = rows.filter((row) => row.format !== null);
+  tell(outcome, read.length ? importSummary(rows, read) : nothingRead(rows), read.length === 0);
+  const after = outcome.querySelector("[data-after]");
+  if (after) after.hidden = read.length === 0;
+  return read.length > 0;
+}
+
+function importSummary(rows, read) {
   const sum = (count) => rows.reduce((all, row) => all + count(row), 0);
   const bad = sum((row) => row.bad_lines.length);
-  return say(rows.length === 1 ? "read-one" : "read", {
-    files: rows.length.toLocaleString(),
+  const others = rows.length - read.length;
+  return say(read.length === 1 ? "read-one" : "read", {
+    files: read.length.toLocaleString(),
     turns: sum((row) => row.user_turns).toLocaleString(),
     new: sum((row) => row.new_observations).toLocaleString(),
     bad: bad ? say("read-bad", { bad: bad.toLocaleString() }) : "",
+    others: others ? counted("read-others", others) : "",
   });
+}
+
+function nothingRead(rows) {
+  if (!rows.length) return say("read-nothing");
+  const [{ file, note }] = rows;
+  if (rows.length === 1) return say("read-none-one", { file: shortName(file), why: note });
+  return say("read-none", { files: rows.length.toLocaleString() });
 }
 
 function fieldsOf(form) {
