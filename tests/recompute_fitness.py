@@ -69,10 +69,8 @@ def looked_at(line: Fields, decisions: list[Fields], engagement: list[Fields]) -
     for each in engagement[engaged_to:]:
         if each["kind"] == "clock-stepped":
             came_to, step = seconds(each["wall_before"]), each["step_seconds"]
-            again = seconds(each["at"]) < at
-            mine = fell_to is None or (fell_to >= came_to + step - 1 and not again)
             if step < 0:
-                early = mine and came_to < over
+                early = fell_to is None and came_to < over
                 return seconds(decisions[decided - 1]["at"]) if early else over
             if fell_to is None and came_to < over <= seconds(each["wall_after"]):
                 return came_to  # what was skipped nobody lived
@@ -218,8 +216,7 @@ def steadied(lines: list[Fields]) -> tuple[list[Fields], float]:
         if line["kind"] == "clock-stepped":
             before, step = seconds(line["wall_before"]), line["step_seconds"]
             fell = fell_to is not None and fell_to >= before + step - 1
-            late = wall is not None and wall <= at and (fell or wall > before + step)
-            known, fell_to = step < 0 and late, None
+            known, fell_to = step < 0 and fell and wall is not None and wall <= at, None
             passed = at - (wall or 0.0) if known else max(before, at - step) - (wall or 0.0)
             ahead = wall is not None and step > 0 and wall >= before + step
             passed = passed if ahead else max(0.0, passed)

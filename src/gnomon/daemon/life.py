@@ -9,7 +9,6 @@ from gnomon.daemon import beat
 from gnomon.daemon.beat import Due, Schedule
 from gnomon.daemon.core import Core
 from gnomon.daemon.cycle import Cycle, Improvement
-from gnomon.daemon.inbox.engagement import Watch
 from gnomon.daemon.store import heartbeat
 from gnomon.daemon.store.heartbeat import Heartbeat
 from gnomon.domain.errors import GnomonError, UsageError
@@ -48,14 +47,7 @@ class Life:
         core, clock = self.core, self.core.platform.clock
         core.seen("up")
         last = heartbeat.read(core.home.heartbeat)
-        this = heartbeat.now(clock, self.boot)
-        await self._note_step_while_away(last, this)
-        await core.book.begin(
-            Watch(clock, self.boot),
-            heartbeat.lines_at_start(last, this),
-            is_paused=core.memo.facts_paused(clock.wall()),
-        )
-        heartbeat.write(core.home.heartbeat, this)
+        await core.book.begin(self.boot, is_paused=core.memo.facts_paused(clock.wall()))
         core.stores.journal(_began(last, core.broker.in_force.name, core.paused_until()))
         await self._wake_resident()
         self._keep_watching()
@@ -75,8 +67,6 @@ class Life:
         await core.refine.stop()
         await core.background.drain()
         await core.book.end()
-        clock = core.platform.clock
-        heartbeat.write(core.home.heartbeat, heartbeat.now(clock, self.boot, ended=True))
         core.stores.journal("Stopped in order.")
 
     async def act(self, things: list[Due]) -> None:
@@ -114,9 +104,7 @@ class Life:
             self.core.stores.journal(f"A beat failed: {told}")
 
     async def _heartbeat(self) -> None:
-        heartbeat.write(
-            self.core.home.heartbeat, heartbeat.now(self.core.platform.clock, self.boot)
-        )
+        self.core.book.watch.beat()
 
     async def _anchor(self) -> None:
         await self.core.stores.anchor()
@@ -156,12 +144,6 @@ class Life:
         if core.watching.is_due():
             core.background.run(core.watching.read_changed())
         await core.catch_up()
-
-    async def _note_step_while_away(self, last: Heartbeat | None, this: Heartbeat) -> None:
-        """The clock may also have been set while nothing ran."""
-        step = 0 if last is None else heartbeat.step_seconds(last, this)
-        if last is not None and step:
-            await self.core.book.note_step(step, last.wall, this.wall)
 
     async def _wake_resident(self) -> None:
         try:

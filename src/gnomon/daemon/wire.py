@@ -41,9 +41,11 @@ from gnomon.daemon.inbox.engagement import EngagementBook
 from gnomon.daemon.inbox.findings import RuleSurfaces
 from gnomon.daemon.inbox.inbox import Inbox
 from gnomon.daemon.inbox.surfaces import OpenGate, Surfaces
+from gnomon.daemon.inbox.watch import Watch
 from gnomon.daemon.models_in_force import ModelsInForce
 from gnomon.daemon.platform import Platform
 from gnomon.daemon.presence import Presence, steady
+from gnomon.daemon.store import heartbeat
 from gnomon.daemon.store.broker_state import broker_state
 from gnomon.daemon.store.create import (
     ensure_fitness_config,
@@ -197,7 +199,8 @@ def _wire_inbox(core: Core) -> None:
         platform.clock.wall,
         config.notify.max_per_day,
     )
-    core.book = EngagementBook(core.stores, core.fitness.config, core.inbox_changed)
+    watch = Watch(platform.clock, core.home.heartbeat, heartbeat.boot_id())
+    core.book = EngagementBook(core.stores, core.fitness.config, watch, core.inbox_changed)
     core.surfaces = Surfaces(
         core.stores, platform.disk, OpenGate(), core.show_surface, queue, core.book.now
     )

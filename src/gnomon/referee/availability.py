@@ -53,7 +53,8 @@ class Availability:
     def __init__(self) -> None:
         self._now: int | None = None  # steady time of the last line
         self._wall = Millis(0)  # and its time by the wall
-        self._fell_to: Millis | None = None  # the wall of a first line set back, not noted yet
+        self._fell_to: Millis | None = None  # the wall of the last line set back and not noted
+        self._noted_from: str | None = None
         self._up_since: int | None = None
         self._awake_before = 0  # awake time up to `up_since`
         self._away_since: int | None = None
@@ -73,6 +74,11 @@ class Availability:
     def away_since(self) -> int | None:
         """Steady time since when the gateway is stopped or paused; null while it is up."""
         return self._away_since
+
+    @property
+    def noted_from(self) -> str | None:
+        """The wall before the step that was noted last."""
+        return self._noted_from
 
     def steady(self, at: Millis) -> int:
         """Steady time of a moment not before the last line. Where the wall is behind that line it
@@ -96,6 +102,7 @@ class Availability:
         last = self._now
         if isinstance(line.body, ClockStepped):
             now, self._fell_to = self._after_step(line.at, line.body), None
+            self._noted_from = line.body.wall_before
         else:
             now = self.steady(line.at)
             self._fell_to = line.at if line.at < self._wall else self._fell_to
@@ -140,11 +147,11 @@ class Availability:
         if self._now is None:
             return max(at - step, before)
         fell = self._fell_to is not None and self._fell_to >= before + step - SECOND
-        if step < 0 and self._wall <= at and (fell or self._wall > before + step):
-            return self.steady(at)  # the last line was dated by the new wall already
+        if step < 0 and fell and self._wall <= at:
+            return self.steady(at)  # lines show the step already
         passed = max(at - step, before) - self._wall
         if step > 0 and self._wall >= before + step:
-            return self._now + passed  # so was it forward: go back behind the last look
+            return self._now + passed  # lines ran ahead by it: go back behind them
         return self._now + max(0, passed)
 
 

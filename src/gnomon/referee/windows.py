@@ -329,21 +329,17 @@ class _Planner:
 
 
 def _ended(lines: Sequence[Line], stretches: Stretches) -> dict[int, Millis]:
-    """How far the wall came in each stretch of which a line notes that it ended."""
-    first: dict[int, Millis] = {}
+    """How far the wall came in each stretch whose end is noted: the next one begins by a note."""
     last: dict[int, Millis] = {}
     ended: dict[int, Millis] = {}
     for line in lines:
         stretch = stretches.of_engagement(line.seq)
-        first.setdefault(stretch, line.at)
-        last[stretch] = line.at
         step = line.body
-        if isinstance(step, ClockStepped) and step.step_seconds < 0:
+        begins = stretches.of_engagement(line.seq - 1) < stretch
+        if begins and isinstance(step, ClockStepped) and step.step_seconds < 0:
             before = parse_iso(step.wall_before)
-            # It ended the stretch before, unless this one has a line from before it: where none
-            # was written for long, times may go on rising over a set-back.
-            if first[stretch] >= before + (step.step_seconds - 1) * SECOND:
-                ended[stretch - 1] = max(before, last.get(stretch - 1, before))
+            ended[stretch - 1] = max(before, last.get(stretch - 1, before))
+        last[stretch] = line.at
     return ended
 
 

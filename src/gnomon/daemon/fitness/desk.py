@@ -112,6 +112,8 @@ class FitnessDesk:
                 self._stores.journal(f"The last window could not be measured: {error}")
 
     async def _written(self, now: Millis) -> Written:
+        async with self._book.now():
+            pass  # a window is not measured before a step of the clock out of it is noted
         done = await self._writing.run(now)
         if done.lines:
             self._changed()

@@ -11,14 +11,18 @@ from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import asynccontextmanager
 from functools import cached_property
 
-from gnomon import clock_step
-from gnomon.clock_step import ClockChange, ClockReading
+from msgspec.structs import replace
+
+from gnomon.daemon.inbox.watch import Watch
+from gnomon.daemon.store import heartbeat
+from gnomon.daemon.store.heartbeat import Heartbeat
+from gnomon.daemon.store.heartbeat import Line as GatewayLine
 from gnomon.daemon.store.stores import Stores
 from gnomon.domain.body import Body
 from gnomon.domain.instants import SECOND, Millis, iso
-from gnomon.domain.ports import Clock
 from gnomon.domain.records_referee import (
     ClockStepped,
+    GatewayStarted,
     GatewayStopped,
     OutcomeKind,
     OutcomeSource,
@@ -32,35 +36,17 @@ from gnomon.trust.roles import check_append
 LEDGER = "engagement-ledger"
 
 
-class Watch:
-    """The clocks, looked at by one that lives; what two looks disagree about is written down."""
-
-    def __init__(self, clock: Clock, boot: str) -> None:
-        self.boot = boot
-        self._clock = clock
-        self._last = clock_step.look(clock)
-
-    def look(self) -> tuple[ClockChange, ClockReading, ClockReading]:
-        """What changed since the last look that was `noted`."""
-        before, now = self._last, clock_step.look(self._clock)
-        return clock_step.between(before, now), before, now
-
-    def noted(self, reading: ClockReading) -> None:
-        """What it showed is on the ledger."""
-        self._last = reading
-
-
 class EngagementBook:
-    """`watch` is there while a gateway lives; a verb of the CLI without one has none, and then
-    the gateway is away, which the ledger says.
-    """
+    """`changed` hears that the ledger has new lines."""
 
-    def __init__(self, stores: Stores, config: FitnessConfig, changed: Callable[[], None]) -> None:
+    def __init__(
+        self, stores: Stores, config: FitnessConfig, watch: Watch, changed: Callable[[], None]
+    ) -> None:
+        self.watch = watch
         self._stores = stores
         self._config = config
         self._changed = changed
         self._one = asyncio.Lock()
-        self.watch: Watch | None = None
 
     @cached_property
     def _state(self) -> engagement.Engagement:
@@ -100,16 +86,19 @@ class EngagementBook:
 
     # --- the gateway -------------------------------------------------------------------------
 
-    async def begin(self, watch: Watch, lines: Iterable[Body], *, is_paused: bool) -> None:
+    async def begin(self, boot: str, *, is_paused: bool) -> None:
         """A life begins: its lines, then what the absence before it did to each surface. One
         that begins paused is away again at once.
         """
-        self.watch = watch
         async with self._one:
-            await self._write(lines)
+            self.watch.boot = boot
+            now = await self._note_step()
+            lines = heartbeat.lines_at_start(self.watch.last, now)
+            await self._write([self._dated(line) for line in lines])
             await self._write(engagement.at_start(self.state(), self._wall()))
             if is_paused:
                 await self._pause()
+            self.watch.begin(now)
 
     async def beat(self) -> None:
         """What the clocks say, and the timeouts that are due. O(open surfaces)."""
@@ -123,53 +112,76 @@ class EngagementBook:
         """A life ends in order: first what that does to each surface, then the stop."""
         async with self.now() as now:
             await self._write(engagement.at_stop(self.state(), now))
-            boot = self.watch.boot if self.watch else ""
-            await self._write([GatewayStopped(cause="orderly", boot_id=boot)])
-        self.watch = None
+            stopped = GatewayStopped(cause="orderly", boot_id=self.watch.boot)
+            await self._write([self._dated(stopped)])
+            self.watch.end()
 
     async def pause(self) -> None:
         """No calls, no surfaces: nobody can be expected to see what nobody is shown."""
-        if self.watch is not None and self.state().availability.is_up:
+        if self.watch.lives and self.state().availability.is_up:
             async with self.now():
                 await self._pause()
             self._changed()
 
     async def resume(self) -> None:
         """It goes on, and each surface is told how long it was away."""
-        watch, away = self.watch, self.state().availability.away_since
-        if watch is None or away is None:
+        away = self.state().availability.away_since
+        if away is None or not self.watch.lives:
             return
         async with self.now() as now:
             seconds = max(0, self.state().availability.steady(now) - away) // SECOND
-            await self._write([availability.resumed(watch.boot, seconds)])
+            await self._write([availability.resumed(self.watch.boot, seconds)])
             await self._write(engagement.at_start(self.state(), now))
         self._changed()
 
-    async def note_step(self, seconds: int, before: Millis, after: Millis) -> None:
-        """The clock was set. Raises LedgerError."""
-        if seconds < 0:
-            self._stores.begin_segments()
-        await self._write(
-            [ClockStepped(step_seconds=seconds, wall_before=iso(before), wall_after=iso(after))]
-        )
-        self._stores.journal(f"The clock was set by {seconds} s.")
-
     @asynccontextmanager
     async def now(self) -> AsyncGenerator[Millis]:
-        """One at a time, with the clocks looked at: for whoever writes to this ledger."""
+        """One at a time, with the clocks looked at: for whoever writes to this ledger, or reads
+        what must not be before it.
+        """
         async with self._one:
-            if self.watch is not None:
-                change, before, now = self.watch.look()
-                if change.step_seconds:
-                    await self.note_step(change.step_seconds, before.wall, now.wall)
-                await self._write(availability.slept(change.asleep_seconds, self.watch.boot) or ())
-                self.watch.noted(now)
+            now, change = self.watch.look()
+            await self._note_step()
+            if self.watch.lives:
+                if self.state().availability.is_up:  # a pause goes on while the machine sleeps
+                    slept = availability.slept(change.asleep_seconds, self.watch.boot)
+                    await self._write(slept or ())
+                self.watch.seen(now)
             yield self._wall()
 
     # --- inside ------------------------------------------------------------------------------
 
+    async def _note_step(self) -> Heartbeat:
+        """Note that the clock was set since the ledger last knew of it; the clocks now. One whose
+        note stands already, since whoever wrote it was cut short, is only taken in.
+        """
+        last = self.watch.last
+        now, change = self.watch.look()
+        seconds = change.step_seconds
+        if last is None or not seconds:
+            return now
+        before = iso(last.wall)
+        if self.state().availability.noted_from != before:
+            if seconds < 0:
+                self._stores.begin_segments()
+            await self._write(
+                [ClockStepped(step_seconds=seconds, wall_before=before, wall_after=iso(now.wall))]
+            )
+            self._stores.journal(f"The clock was set by {seconds} s.")
+        self.watch.stepped(seconds)
+        return now
+
+    def _dated(self, line: GatewayLine) -> GatewayLine:
+        """A stop within a pause says for how long it has been away already, for a fold that
+        begins within the pause.
+        """
+        now, away = self.state().availability, self.state().availability.away_since
+        if away is None or isinstance(line, GatewayStarted):
+            return line
+        seconds = max(0, now.steady(self._wall()) - away) // SECOND
+        return replace(line, gap_seconds=seconds)
+
     async def _pause(self) -> None:
-        assert self.watch is not None
         await self._write(engagement.at_stop(self.state(), self._wall()))
         await self._write([availability.paused(self.watch.boot)])
 

@@ -92,7 +92,7 @@ def step_seconds(last: Heartbeat, this: Heartbeat) -> int:
     Of two boots nothing can but that the wall is behind: then it was set back at least so far.
     """
     if _is_one_boot(last, this):
-        return clock_step.between(_reading(last), _reading(this)).step_seconds
+        return clock_step.between(reading(last), reading(this)).step_seconds
     behind = (this.wall - last.wall) // SECOND
     return behind if behind < -STEP_SECONDS else 0
 
@@ -101,7 +101,7 @@ def asleep_seconds(last: Heartbeat, this: Heartbeat) -> int | None:
     """Seconds that the machine slept between two beats of one boot; None across boots."""
     if not _is_one_boot(last, this):
         return None
-    return max(0, round(clock_step.between(_reading(last), _reading(this)).asleep_seconds))
+    return max(0, round(clock_step.between(reading(last), reading(this)).asleep_seconds))
 
 
 def _gap_seconds(last: Heartbeat, this: Heartbeat) -> int:
@@ -115,5 +115,6 @@ def _is_one_boot(last: Heartbeat, this: Heartbeat) -> bool:
     return bool(this.boot_id) and last.boot_id == this.boot_id
 
 
-def _reading(beat: Heartbeat) -> ClockReading:
+def reading(beat: Heartbeat) -> ClockReading:
+    """Its three clocks. Pure."""
     return ClockReading(beat.wall, beat.boottime, beat.monotonic)
