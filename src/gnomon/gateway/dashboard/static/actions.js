@@ -54,7 +54,7 @@ async function finished(doer, outcome, result) {
     const after = outcome.querySelector("[data-after]");
     if (after) after.hidden = result.length === 0;
   }
-  if (doer.dataset.do === "demo.open") offer(outcome, result.url);
+  if (doer.dataset.do === "demo.open") offer(outcome, result);
   if (hides && result.length) await ask("cards.hide", { card: hides });
   if ("kept" in doer.dataset) doer.remove();
   if (then) {
@@ -82,10 +82,10 @@ function progress(outcome, part) {
 }
 
 /** A page of another address, which the reader opens: its link works once. */
-function offer(outcome, address) {
-  tell(outcome, say("lived"));
+function offer(outcome, { url, ends_with_this: ours }) {
+  tell(outcome, ours ? say("lived") : say("lived-before"));
   const link = outcome.querySelector("[data-link]");
-  link.href = address;
+  link.href = url;
   link.hidden = false;
   link.addEventListener("click", () => { setTimeout(() => { outcome.hidden = true; }); }, { once: true });
 }

@@ -1,0 +1,100 @@
+"""What a newcomer stumbled over, in a real browser: narrow screens, a simulated home, raw signs."""
+
+from collections.abc import AsyncIterator
+
+import msgspec
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, Page
+
+from gnomon.domain.views import Check, Diagnosis, LooseEnd, MessageView, ModelView
+from gnomon.testing.facts import a_report, a_status
+from gnomon.testing.operations import PretendedHouse
+from gnomon.testing.referee import an_item, some_items
+from tests.browser import TOO_WIDE, a_browser, a_visit
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.system,
+    pytest.mark.timeout(60),
+    pytest.mark.asyncio(loop_scope="module"),
+]
+WIDTHS = (320, 390, 640, 768)
+PAGES = ("/", "/fitness", "/changes", "/approvals", "/report", "/trust")
+OF_NAV = """() => [...document.querySelectorAll(".top nav a")].map(each => {
+    const box = each.getBoundingClientRect();
+    return [each.textContent, box.left >= 0 && box.right <= innerWidth && box.height > 0];
+})"""
+BROKEN_WORDS = """() => [...document.querySelectorAll("td, th")]
+    .filter(each => each.checkVisibility())
+    .flatMap(each => [...each.querySelectorAll("code"), each])
+    .flatMap(each => [...each.childNodes].filter(node => node.nodeType === 3))
+    .flatMap(node => [...node.data.matchAll(/(?<!\\S)\\S{1,12}(?!\\S)/g)].map(found => {
+        const range = document.createRange();
+        range.setStart(node, found.index);
+        range.setEnd(node, found.index + found[0].length);
+        return [found[0], new Set([...range.getClientRects()].map(box => box.top)).size];
+    }))
+    .filter(([, rows]) => rows > 1)"""
+"""Short words of a table that stand in more than one row."""
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def browser() -> AsyncIterator[Browser]:
+    async with a_browser() as opened:
+        yield opened
+
+
+async def narrow(page: Page, width: int) -> None:
+    await page.set_viewport_size({"width": width, "height": 800})
+
+
+# --- a simulated home ----------------------------------------------------------------------------
+
+
+def a_simulated_house() -> PretendedHouse:
+    house = PretendedHouse(simulated=True, home_option=" --home /h/gnomon-demo")
+    house.gnomon.inbox.items = some_items()
+    nothing = ModelView(name="none", kind="none", loaded=False)
+    house.gnomon.status = a_status(model=nothing, doing="no-model", next_tick_at=None)
+    return house
+
+
+async def test_a_simulated_home_says_that_it_is_one_and_offers_nothing_of_a_life(browser: Browser):
+    async with a_visit(browser, a_simulated_house()) as visit:
+        assert (await visit.text("h1")).startswith("A simulated month with Gnomon.")
+        shown = await visit.text("body")
+        for untrue in ("is running here", "Pause", "Waiting for a model", "none none", "Quiet."):
+            assert untrue not in shown
+        for absent in (".card", "#chat", "#events", "#loose-ends", "[data-do='kernel.pause']"):
+            assert await visit.page.locator(absent).count() == 0
+        assert "Why the checkout tests were run" in await visit.text("#now")
+        assert await visit.page.locator("#inbox .item").count() == 3
+        await visit.go("/report")
+        await visit.sees("#report h2")
+        assert await visit.page.locator("[data-do^='history.']").count() == 0
+        assert visit.complaints == []
+
+
+async def test_who_is_not_let_in_reads_how_to_open_this_home(browser: Browser):
+    async with a_visit(browser, a_simulated_house()) as visit:
+        await visit.context.clear_cookies()
+        await visit.page.reload()
+        assert await visit.text(".command") == "gnomon open --home /h/gnomon-demo"
+    async with a_visit(browser) as visit:
+        await visit.context.clear_cookies()
+        await visit.page.reload()
+        assert await visit.text(".command") == "gnomon open"
+
+
+async def test_a_month_that_was_open_before_is_not_said_to_end_with_this_gnomon(browser: Browser):
+    house = PretendedHouse()
+    house.gnomon.month_is_ours = False
+    async with a_visit(browser, house) as visit:
+        await visit.page.click("text=See a simulated month")
+        await visit.sees_text("#card-more", "The month was open already")
+        assert "ends when Gnomon does" not in await visit.text("#card-more")
+        assert await visit.text("#card-more .outcome code") == "gnomon demo"
+
+
+# --- words ---------------------------------------------------------------------------------------
