@@ -49,6 +49,55 @@ async def narrow(page: Page, width: int) -> None:
     await page.set_viewport_size({"width": width, "height": 800})
 
 
+async def test_every_page_is_seen_in_the_navigation_on_every_screen(browser: Browser):
+    async with a_visit(browser) as visit:
+        for path in PAGES:
+            await visit.go(path)
+            for width in WIDTHS:
+                await narrow(visit.page, width)
+                seen = dict(await visit.page.evaluate(OF_NAV))
+                assert seen == dict.fromkeys(seen, True), (path, width)
+                assert await visit.page.is_visible(".top nav a[aria-current=page]")
+
+
+async def test_no_short_word_of_a_table_is_broken_on_a_phone(browser: Browser):
+    async with a_visit(browser) as visit:
+        for path in ("/report", "/trust"):
+            await visit.go(path)
+            await visit.page.wait_for_selector("[data-late]", state="detached")
+            for width in WIDTHS:
+                await narrow(visit.page, width)
+                assert await visit.page.evaluate(BROKEN_WORDS) == [], (path, width)
+                assert await visit.page.evaluate(TOO_WIDE) == [], (path, width)
+
+
+async def test_the_self_test_of_many_parts_is_folded_into_a_list(browser: Browser):
+    house = PretendedHouse()
+    parts = [f"{each} (full, 2026-11-30T19:27:13.068Z): exec held" for each in ("a", "b", "c")]
+    house.gnomon.diagnosis = Diagnosis(
+        checks=(Check(name="jail-self-test", ok=True, level="ok", detail="; ".join(parts), fix=""),)
+    )
+    async with a_visit(browser, house, path="/trust") as visit:
+        await visit.page.click("text=What each of 3 showed")
+        shown = await visit.page.locator("#doctor .plain-list li").all_inner_texts()
+        assert shown[0] == "a (full, 2026-11-30 19:27 UTC): exec held"
+        assert len(shown) == 3
+
+
+async def test_the_footer_ends_the_window_and_pages_begin_at_one_edge(browser: Browser):
+    async with a_visit(browser) as visit:
+        left = set()
+        for path in ("/changes", "/approvals", "/report", "/change?id=ch-8"):
+            await visit.go(path)
+            footer = await visit.page.locator("footer").bounding_box()
+            heading = await visit.page.locator("main .part, main .page-head").first.bounding_box()
+            assert footer is not None
+            assert heading is not None
+            assert footer["y"] + footer["height"] >= 899, path
+            left.add(heading["x"])
+        assert len(left) == 1
+
+
 # --- a simulated home ----------------------------------------------------------------------------
 
 

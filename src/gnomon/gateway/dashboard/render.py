@@ -79,6 +79,8 @@ def environment(
         "js_labels": _for_scripts(labels, wiring.home_option),
         "offer_button": wording.offer_button,
         "days_ago": wording.days_ago,
+        "lasted": wording.lasted,
+        "several": wording.several,
         "sparkline": chart.sparkline,
         "gauge": chart.gauge,
         "usefulness": fitness_words.usefulness,
