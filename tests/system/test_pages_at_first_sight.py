@@ -147,3 +147,71 @@ async def test_a_month_that_was_open_before_is_not_said_to_end_with_this_gnomon(
 
 
 # --- words ---------------------------------------------------------------------------------------
+
+
+async def test_backticks_of_our_own_are_code(browser: Browser):
+    async with a_visit(browser, path="/changes") as visit:
+        await visit.sees_text("#changes code", "gnomon refine status")
+        assert "`" not in await visit.text("#changes")
+
+
+async def test_a_body_has_no_heading_larger_than_its_title_and_no_raw_emphasis(browser: Browser):
+    house = PretendedHouse()
+    house.gnomon.inbox.items = [an_item("sf-1")]
+    house.gnomon.inbox.edits["sf-1"] = "# Head\n\nSome *text* of `src/*.py,*.js` and 2 * 3 * 4"
+    async with a_visit(browser, house) as visit:
+        sizes = await visit.page.evaluate(
+            """() => ["#inbox .item > h3", ".item-body :is(h1, h2)"].map(each =>
+                parseFloat(getComputedStyle(document.querySelector(each)).fontSize))"""
+        )
+        assert sizes[0] > sizes[1]
+        assert await visit.text(".item-body em") == "text"
+        assert await visit.text(".item-body p") == "Some text of src/*.py,*.js and 2 * 3 * 4"
+
+
+async def test_a_fence_within_a_line_is_code_as_a_whole(browser: Browser):
+    house = PretendedHouse()
+    at = "2026-05-01T10:00:00.000Z"
+    said = "the lantern: ```go we split the gate``` and ``more``"
+    house.gnomon.messages = [MessageView(turn=1, role="assistant", text=said, at=at)]
+    async with a_visit(browser, house, path="/?session=s-1") as visit:
+        assert await visit.page.locator("#messages code").all_inner_texts() == [
+            "go we split the gate",
+            "more",
+        ]
+        assert "`" not in await visit.text("#messages")
+
+
+async def test_a_loose_end_without_a_title_says_so(browser: Browser):
+    house = PretendedHouse()
+    end = LooseEnd(session="s", kind="error", at=None, resume="codex resume s")
+    house.gnomon.report = msgspec.structs.replace(a_report(), loose_ends=(end,))
+    async with a_visit(browser, house) as visit:
+        await visit.sees_text("#loose-ends .loose-title", "A session without a title")
+
+
+async def test_what_was_missed_and_is_still_open_says_that_it_can_be_answered(browser: Browser):
+    house = PretendedHouse()
+    house.gnomon.inbox.items = [an_item("sf-1", outcome="system_unavailable")]
+    async with a_visit(browser, house) as visit:
+        assert await visit.text("[data-state]") == (
+            "Gnomon was paused or off meanwhile; you can still answer"
+        )
+
+
+async def test_the_page_of_a_ledger_says_what_its_words_mean(browser: Browser):
+    async with a_visit(browser, path="/lines?name=engagement-ledger") as visit:
+        said = await visit.text("#lines .page-head .fine")
+        assert "acted Used; acked Dismissed; ignored Let pass; system_unavailable Missed" in said
+        await visit.go("/lines?name=decision-ledger")
+        assert await visit.page.locator("#lines .page-head .fine").count() == 0
+
+
+async def test_a_pause_is_the_one_state_that_is_shown(browser: Browser):
+    house = PretendedHouse()
+    house.gnomon.status = a_status(doing="reflecting", paused_until="you resume it")
+    async with a_visit(browser, house) as visit:
+        assert await visit.text("#now .doing") == (
+            "Paused, once it has ended the thought that it is in."
+        )
+        assert "it only thinks" not in await visit.text("#now")

@@ -50,7 +50,7 @@ def environment(
     now: Callable[[], Millis],
     wiring: Wiring,
 ) -> Environment:
-    """Templates with `t` (words), `say` (a Sentence), `has` (whether operations exist)."""
+    """Templates with `t` (words), `say` (a Sentence), `has` (whether operations are offered)."""
     made = Environment(
         loader=PackageLoader("gnomon.gateway.dashboard"),
         autoescape=True,
@@ -88,6 +88,7 @@ def environment(
         "trend_of": fitness_words.trend_of,
         "lines_address": fitness_words.lines_address,
         "outcome": fitness_words.outcome,
+        "raw_words": fitness_words.raw_words,
         "knows": labels.__contains__,
         **_named(labels),
         **OF_CHANGE,
@@ -128,7 +129,7 @@ def _named(labels: Labels) -> Mapping[str, Callable[..., str]]:
         return labels("approval.untrusted", names=", ".join(names))
 
     def doing(status: Status) -> str:
-        return word("doing", status.doing or "nothing")
+        return word("doing", wording.doing(status))
 
     return {
         "source_name": partial(word, "source"),
