@@ -7,7 +7,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page
 
-from gnomon.domain.views import Check, Diagnosis, LooseEnd, MessageView, ModelView
+from gnomon.domain.views import Check, CostRow, Diagnosis, LooseEnd, MessageView, ModelView
 from gnomon.testing.facts import a_report, a_status
 from gnomon.testing.operations import PretendedHouse
 from gnomon.testing.referee import an_item, some_items
@@ -37,6 +37,9 @@ BROKEN_WORDS = """() => [...document.querySelectorAll("td, th")]
     }))
     .filter(([, rows]) => rows > 1)"""
 """Short words of a table that stand in more than one row."""
+CUT_OFF = """() => [...document.querySelectorAll("table.narrow td, .command")]
+    .filter(each => each.checkVisibility() && each.getBoundingClientRect().right > innerWidth)
+    .map(each => each.textContent.slice(0, 60))"""
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -61,7 +64,10 @@ async def test_every_page_is_seen_in_the_navigation_on_every_screen(browser: Bro
 
 
 async def test_no_short_word_of_a_table_is_broken_on_a_phone(browser: Browser):
-    async with a_visit(browser) as visit:
+    house = PretendedHouse()
+    long = CostRow(project="/home/ada/a_folder_with/a_long_name/and_more/of_it", model="m", usd=1)
+    house.gnomon.report = msgspec.structs.replace(a_report(), cost=(long,))
+    async with a_visit(browser, house) as visit:
         for path in ("/report", "/trust"):
             await visit.go(path)
             await visit.page.wait_for_selector("[data-late]", state="detached")
@@ -69,6 +75,7 @@ async def test_no_short_word_of_a_table_is_broken_on_a_phone(browser: Browser):
                 await narrow(visit.page, width)
                 assert await visit.page.evaluate(BROKEN_WORDS) == [], (path, width)
                 assert await visit.page.evaluate(TOO_WIDE) == [], (path, width)
+                assert await visit.page.evaluate(CUT_OFF) == [], (path, width)
 
 
 async def test_the_self_test_of_many_parts_is_folded_into_a_list(browser: Browser):
@@ -82,6 +89,10 @@ async def test_the_self_test_of_many_parts_is_folded_into_a_list(browser: Browse
         shown = await visit.page.locator("#doctor .plain-list li").all_inner_texts()
         assert shown[0] == "a (full, 2026-11-30 19:27 UTC): exec held"
         assert len(shown) == 3
+        await narrow(visit.page, 390)
+        box = await visit.page.locator("#doctor .plain-list li").first.bounding_box()
+        assert box is not None
+        assert box["width"] > 200, "not a column of words"
 
 
 async def test_the_footer_ends_the_window_and_pages_begin_at_one_edge(browser: Browser):
@@ -130,6 +141,8 @@ async def test_who_is_not_let_in_reads_how_to_open_this_home(browser: Browser):
         await visit.context.clear_cookies()
         await visit.page.reload()
         assert await visit.text(".command") == "gnomon open --home /h/gnomon-demo"
+        await narrow(visit.page, 320)
+        assert await visit.page.evaluate(CUT_OFF) == []
     async with a_visit(browser) as visit:
         await visit.context.clear_cookies()
         await visit.page.reload()
@@ -202,7 +215,7 @@ async def test_what_was_missed_and_is_still_open_says_that_it_can_be_answered(br
 async def test_the_page_of_a_ledger_says_what_its_words_mean(browser: Browser):
     async with a_visit(browser, path="/lines?name=engagement-ledger") as visit:
         said = await visit.text("#lines .page-head .fine")
-        assert "acted Used; acked Dismissed; ignored Let pass; system_unavailable Missed" in said
+        assert "acted “Used”; acked “Dismissed”; ignored “Let pass”; system_unavailable" in said
         await visit.go("/lines?name=decision-ledger")
         assert await visit.page.locator("#lines .page-head .fine").count() == 0
 
