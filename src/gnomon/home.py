@@ -20,6 +20,17 @@ def default_home(environ: Mapping[str, str]) -> Path:
     return Path(named).expanduser() if named else Path(platformdirs.user_data_dir("gnomon"))
 
 
+def home_option(home: Path, environ: Mapping[str, str]) -> str:
+    """The option that verbs need to mean this home; empty where they mean it anyway. For a
+    terminal whose variables are not known, `environ` is empty.
+    """
+    if home == default_home(environ).expanduser().absolute():
+        return ""
+    import shlex  # not for a daemon that tells nobody
+
+    return f" --home {shlex.quote(str(home))}"
+
+
 @dataclass(frozen=True)
 class AgentPaths:
     """The paths of one agent: `<home>/agents/<agent-id>/` (page 2)."""

@@ -84,6 +84,18 @@ def test_every_word_that_exists_is_used():
     assert unused == set()
 
 
+def test_no_template_shows_backticks_of_our_own():
+    marked = {key.removesuffix(".one").removesuffix(".other") for key in LABELS if marks(key)}
+    assert marked
+    for name, text in TEMPLATES.items():
+        for key in re.findall(r'{{ t\("([^"]+)"[^}|]*}}', text):
+            assert key not in marked, (name, key)
+
+
+def marks(key: str) -> bool:
+    return "`" in LABELS.under(key.rpartition(".")[0])[key.rpartition(".")[2]]
+
+
 def test_every_role_of_the_trust_table_has_its_words():
     for row in TABLE:
         assert known(f"role.{row.role}")

@@ -91,13 +91,28 @@ def test_the_page_opens_it_and_it_ends_with_the_gateway_that_opened_it(month: Pa
         held = holder(shown.lock)
         assert held is not None
         assert link["url"].startswith(f"{held.url}/login?t=")
+        assert link["ends_with_this"]
         again = daemon.call("demo.open")
         assert again["url"].startswith(f"{held.url}/login?t=")
         assert again["url"] != link["url"]
+        assert again["ends_with_this"]
         assert daemon.terminate() == 0
         wait_until(lambda: holder(shown.lock) is None, 20, "the month's own end")
     with a_house(month) as house, pytest.raises(RefusedError):
         house.up().call("demo.open")
+
+
+def test_a_month_that_was_shown_before_goes_on_and_is_said_to(month: Path) -> None:
+    shown = Home(month)
+    with a_house(month) as before, a_house(month.with_name("gnomon")) as house:
+        month_shown = before.up()
+        daemon = house.up()
+        assert not daemon.call("demo.open")["ends_with_this"]
+        assert daemon.terminate() == 0
+        held = holder(shown.lock)
+        assert held is not None
+        assert held.pid == month_shown.ready["pid"]
+        assert month_shown.terminate() == 0
 
 
 def test_the_verb_shows_it_and_finds_it_again(month: Path) -> None:

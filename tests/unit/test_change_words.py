@@ -93,6 +93,20 @@ def test_a_prediction_is_told_with_what_became_of_it(signal, direction, held, ex
         assert sentence.endswith(end)
 
 
+@pytest.mark.parametrize(
+    ("signal", "direction", "reason", "end"),
+    [
+        ("stall", "down", "stall-not-better", "but by less than what counts."),
+        ("engagement", "up", "engagement-not-better", "but by less than what counts."),
+        ("stall", "up", "stall-not-better", "That came true."),
+        ("stall", "down", "engagement-not-better", "That came true."),
+    ],
+)
+def test_a_move_that_did_not_count_does_not_come_true(signal, direction, reason, end):
+    told = words.expected(Prediction(signal=signal, direction=direction), True, (reason,))
+    assert said(told[-1]).endswith(end)
+
+
 def test_that_nothing_was_predicted_is_told():
     assert [said(each) for each in words.expected(None, None)] == ["It predicted nothing."]
 

@@ -150,7 +150,11 @@ def test_pools_and_trends_are_found_by_their_days():
         ({"outcome": "acted"}, "Used"),
         ({"outcome": "acked"}, "Dismissed"),
         ({"outcome": "ignored"}, "Let pass"),
-        ({"outcome": "system_unavailable"}, "Missed (Gnomon was off)"),
+        ({"outcome": "system_unavailable", "open_until": None}, "Missed (Gnomon was off)"),
+        (
+            {"outcome": "system_unavailable", "open_until": iso(NOON)},
+            "Gnomon was paused or off meanwhile; you can still answer",
+        ),
     ],
 )
 def test_what_became_of_an_item_is_said_in_peoples_words(changed: dict[str, str], expected: str):

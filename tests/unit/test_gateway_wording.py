@@ -7,11 +7,12 @@ from gnomon.domain.instants import Millis
 from gnomon.domain.views import Check, ModelKind, ModelOffer, ModelView, Report
 from gnomon.gateway.dashboard import wording
 from gnomon.gateway.dashboard.exact_text import exact
-from gnomon.gateway.dashboard.labels import Labels
+from gnomon.gateway.dashboard.labels import Labels, read_labels
 from gnomon.gateway.stream import Entry
 from gnomon.testing.facts import a_report, a_status
 
 DEMO = ModelView(name="smollm2", kind="demo", loaded=True)
+LABELS = read_labels()
 REMOTE = ModelView(name="claude", kind="remote", loaded=True)
 
 
@@ -50,6 +51,47 @@ def test_a_pause_says_until_when():
     assert wording.headline(a_status(paused_until="you resume it"))[0].values == {
         "until": "you resume it"
     }
+
+
+@pytest.mark.parametrize(
+    ("doing", "paused_until", "word"),
+    [
+        (None, None, "nothing"),
+        ("reflecting", None, "reflecting"),
+        ("reflecting", "you resume it", "pausing"),
+        ("no-model", "you resume it", "paused"),
+        (None, "you resume it", "paused"),
+        ("chat", "you resume it", "chat"),
+    ],
+)
+def test_there_is_one_state_at_a_time(doing, paused_until, word):
+    assert wording.doing(a_status(doing=doing, paused_until=paused_until)) == word
+
+
+@pytest.mark.parametrize(
+    ("minutes", "text"),
+    [
+        (0.001, "1 s"),
+        (0.42, "25 s"),
+        (0.999, "1 min"),
+        (1.0, "1 min"),
+        (2.5, "2.5 min"),
+        (42.26, "42.3 min"),
+        (180.0, "3 h"),
+        (90_000.0, "1,500 h"),
+    ],
+)
+def test_a_time_is_told_in_the_unit_that_people_would_say(minutes, text):
+    said = wording.lasted(minutes)
+    assert LABELS(said.key, **said.values) == text
+
+
+def test_what_a_check_found_of_several_is_a_list_without_raw_moments():
+    found = "judge (full, 2026-11-30T19:27:13.068Z): exec held; recall (full): read held"
+    assert wording.several(found) == [
+        "judge (full, 2026-11-30 19:27 UTC): exec held",
+        "recall (full): read held",
+    ]
 
 
 @pytest.mark.parametrize(

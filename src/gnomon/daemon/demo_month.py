@@ -15,7 +15,7 @@ from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Sequence
 
 from gnomon.domain.errors import GnomonError
-from gnomon.domain.views import LoginLink
+from gnomon.domain.views import MonthLink
 from gnomon.gateway.operation import Nothing, Operation, Progress
 from gnomon.home import Home
 from gnomon.lock import holder
@@ -42,7 +42,7 @@ class DemoMonth:
         self._one = asyncio.Lock()
         self._started: int | None = None
 
-    async def open(self, _: Nothing, progress: Progress) -> LoginLink:
+    async def open(self, _: Nothing, progress: Progress) -> MonthLink:
         """Live the month where it was not lived before, and give a link to its dashboard.
 
         Raises GnomonError with the verb's own words.
@@ -62,8 +62,7 @@ class DemoMonth:
 
     async def close(self) -> None:
         """End the month's gateway, if it was started here and still runs."""
-        held = holder(self._home.demo.lock)
-        if self._started is not None and held is not None and held.pid == self._started:
+        if self._started is not None and self._is_ours():
             os.kill(self._started, signal.SIGTERM)
         self._started = None
 
@@ -73,12 +72,12 @@ class DemoMonth:
             "demo.open",
             "Show a simulated month",
             Nothing,
-            LoginLink,
+            MonthLink,
             self.open,
             outlives_pages=True,
         )
 
-    async def _link(self, process: Process, progress: Progress) -> LoginLink:
+    async def _link(self, process: Process, progress: Progress) -> MonthLink:
         assert process.stdout is not None
         assert process.stderr is not None
         said, words = await asyncio.gather(process.stdout.read(), _told(process.stderr, progress))
@@ -89,9 +88,17 @@ class DemoMonth:
             )
         facts = json.loads(said)
         if "ready" not in facts:  # it ran already, and this is a fresh link
-            return LoginLink(url=facts["url"], expires_at=facts["expires_at"])
+            return MonthLink(
+                url=facts["url"], expires_at=facts["expires_at"], ends_with_this=self._is_ours()
+            )
         self._started = facts["pid"]
-        return LoginLink(url=facts["login"], expires_at=facts["login_expires_at"])
+        return MonthLink(
+            url=facts["login"], expires_at=facts["login_expires_at"], ends_with_this=True
+        )
+
+    def _is_ours(self) -> bool:
+        held = holder(self._home.demo.lock)
+        return self._started is not None and held is not None and held.pid == self._started
 
 
 async def _told(stream: asyncio.StreamReader, progress: Progress) -> str:

@@ -16,7 +16,7 @@ from typing import NoReturn, TextIO
 
 from gnomon.daemon.running_one import fresh_link, who_runs
 from gnomon.domain.errors import GnomonError, UsageError
-from gnomon.home import Home, default_home
+from gnomon.home import Home, default_home, home_option
 from gnomon.lock import Holder
 
 EXIT_FAULT = 1
@@ -176,11 +176,7 @@ def _show(running: Holder, login: str, options: argparse.Namespace) -> int:
 
 def named(home: Path) -> str:
     """The option that other verbs need to mean this home; empty where they mean it anyway."""
-    if home == default_home(os.environ).expanduser().absolute():
-        return ""
-    import shlex  # not for a daemon that tells nobody
-
-    return f" --home {shlex.quote(str(home))}"
+    return home_option(home, os.environ)
 
 
 def say_ready(facts: dict[str, object], *, as_json: bool, named: str = "") -> None:

@@ -20,7 +20,7 @@ from gnomon.gateway.authority import Authority, digest, is_token
 from gnomon.gateway.listen import Listener, listen
 from gnomon.gateway.operation import Operation
 from gnomon.gateway.wiring import Wiring
-from gnomon.home import Home
+from gnomon.home import Home, home_option
 from gnomon.lock import HomeLock
 from gnomon.trust.jail import protect_this_process
 
@@ -55,6 +55,7 @@ async def serve(
                     platform.clock,
                     simulated=simulated,
                     dev_mode=core.fitness.config.dev_mode,
+                    home_option=home_option(home.root, {}),
                 ),
                 core.config.gateway.port if port is None else port,
             )

@@ -374,6 +374,12 @@ class LoginLink(View, frozen=True):
     expires_at: str
 
 
+class MonthLink(LoginLink, frozen=True):
+    """`ends_with_this`: this Gnomon started the month's gateway, and ends it with itself."""
+
+    ends_with_this: bool
+
+
 class Simulated(View, frozen=True):
     """What a simulated stretch of days came to. `violations` must be empty.
 

@@ -13,7 +13,8 @@ from gnomon.gateway.stream import Stream
 class Wiring:
     """`operations` by name: the one table. What is not in it has no route and no button.
     `simulated`: every page says that what it shows never happened. `dev_mode`: every page says
-    that verdicts are made on too little to mean much.
+    that verdicts are made on too little to mean much. `home_option`: what a verb needs to mean this
+    home, ` --home /there`; empty for the one that it means by itself.
     """
 
     operations: Mapping[str, Operation]
@@ -22,3 +23,4 @@ class Wiring:
     clock: Clock
     simulated: bool = False
     dev_mode: bool = False
+    home_option: str = ""

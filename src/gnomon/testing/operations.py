@@ -21,9 +21,9 @@ from gnomon.domain.views import (
     ImportRow,
     Journal,
     LedgerReport,
-    LoginLink,
     MessageView,
     ModelOffer,
+    MonthLink,
     Report,
     SessionView,
     Status,
@@ -114,6 +114,7 @@ class PretendedGnomon:
     )
     reply_pieces: tuple[str, ...] = ("You fixed it ", "on 12 May: ", "you bound port 0.")
     free_pieces: int = 0
+    month_is_ours: bool = True
     watched: WatchView = field(default_factory=lambda: WatchView(on=False, folders=0))
     files: tuple[str, ...] = ("a.jsonl", "b.jsonl", "c.jsonl")
     strangers: tuple[str, ...] = ()
@@ -172,7 +173,7 @@ class PretendedGnomon:
                 "history.import", "Read transcripts", given.HistoryImport, list[ImportRow],
                 self._import, outlives_pages=True,
             ),
-            Operation("demo.open", "Show a month", Nothing, LoginLink, self._month),
+            Operation("demo.open", "Show a month", Nothing, MonthLink, self._month),
             *self.inbox.rows(),
             *self.changes.rows(),
             *self.approvals.rows(),
@@ -235,12 +236,16 @@ class PretendedGnomon:
         self.watched = WatchView(on=arguments.on, folders=12 if arguments.on else 0)
         return Done(detail="noted")
 
-    async def _month(self, arguments: Nothing, progress: Progress) -> LoginLink:
+    async def _month(self, arguments: Nothing, progress: Progress) -> MonthLink:
         self._note("demo.open", arguments)
         for day in (1, 2):
             progress({"text": f"Living day {day} of 2", "done": day, "of": 2})
             await self._wait("demo.open")
-        return LoginLink(url="http://127.0.0.1:9/login?t=x", expires_at="2026-05-24T18:10:00.000Z")
+        return MonthLink(
+            url="http://127.0.0.1:9/login?t=x",
+            expires_at="2026-05-24T18:10:00.000Z",
+            ends_with_this=self.month_is_ours,
+        )
 
     async def _import(self, arguments: given.HistoryImport, progress: Progress) -> list[ImportRow]:
         self._note("history.import", arguments)
@@ -273,6 +278,8 @@ class PretendedHouse:
     clock: FakeClock = field(default_factory=FakeClock)
     kept: list[Session] = field(default_factory=list[Session])
     dev_mode: bool = False
+    simulated: bool = False
+    home_option: str = ""
 
     def __post_init__(self) -> None:
         self.stream = Stream(self.clock.wall)
@@ -289,7 +296,15 @@ class PretendedHouse:
 
     def wiring(self, **operations: Operation) -> Wiring:
         table = {**self.gnomon.table(), **operations}
-        return Wiring(table, self.authority, self.stream, self.clock, dev_mode=self.dev_mode)
+        return Wiring(
+            table,
+            self.authority,
+            self.stream,
+            self.clock,
+            simulated=self.simulated,
+            dev_mode=self.dev_mode,
+            home_option=self.home_option,
+        )
 
     def _keep(self, sessions: Any) -> None:
         self.kept = list(sessions)

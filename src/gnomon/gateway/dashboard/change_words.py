@@ -101,12 +101,23 @@ def _half_up(value: float) -> int:
     return math.floor(value + 0.5)
 
 
-def expected(prediction: Prediction | None, held: bool | None) -> Sequence[Sentence]:
-    """`It said that usefulness would go up.` `It did.`"""
+GOOD: Mapping[str, str] = {"stall": "down", "engagement": "up"}
+"""The way in which a signal gets better."""
+
+
+def expected(
+    prediction: Prediction | None, held: bool | None, reasons: Sequence[str] = ()
+) -> Sequence[Sentence]:
+    """`It said that usefulness would go up.` `It did.` `reasons` are the judge's codes: a move in
+    the right way that did not count is told as such, so that it does not contradict the verdict.
+    """
     if prediction is None:
         return (Sentence("change.predicted-nothing"),)
     said = Sentence(f"change.predicted-{prediction.signal}-{prediction.direction}")
+    better = prediction.direction == GOOD[prediction.signal]
     match held:
+        case True if better and f"{prediction.signal}-not-better" in reasons:
+            return (said, Sentence("change.prediction-too-little"))
         case True:
             return (said, Sentence("change.prediction-held"))
         case False:

@@ -6,7 +6,7 @@ chance explains is none, and what may still change is called provisional.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gnomon.domain.chance import within_chance
@@ -193,6 +193,8 @@ def lines_address(ledger: str, lines: LinesBehind) -> str:
 
 def outcome(item: InboxItem, now: Millis) -> Sentence:
     """`Open 19 h left`, or what became of it, in the words of people."""
+    if item.outcome == "system_unavailable" and item.open_until is not None:
+        return Sentence("outcome.missed-open")
     if item.outcome is not None:
         return Sentence(f"outcome.{item.outcome}")
     left = _left(item, now)
@@ -205,6 +207,18 @@ def outcome(item: InboxItem, now: Millis) -> Sentence:
 
 def _left(item: InboxItem, now: Millis) -> int | None:
     return None if item.open_until is None else max(0, parse_iso(item.open_until) - now)
+
+
+RAW: Mapping[str, Sequence[str]] = {
+    "engagement-ledger": ("acted", "acked", "ignored", "system_unavailable"),
+    "fitness-ledger": ("acted", "acked", "ignored", "system_unavailable", "low_sample"),
+}
+"""Words that stand in a ledger's lines and are others on the pages."""
+
+
+def raw_words(ledger: str) -> Sequence[str]:
+    """What the page of a ledger explains."""
+    return RAW.get(ledger, ())
 
 
 def is_waiting(item: InboxItem) -> bool:

@@ -30,6 +30,13 @@ QUERY = (
 )
 """What pages read of their address; the rest is nobody's."""
 HTML = "text/html"
+OF_A_LIFE = frozenset(
+    {
+        *("kernel.pause", "kernel.resume", "chat.turn", "model.use", "folders.add"),
+        *("history.import", "history.watch", "refine.enable", "refine.disable"),
+    }
+)
+"""Operations of a Gnomon that lives: the pages of a simulated home have no button for them."""
 TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 log = logging.getLogger(__name__)
@@ -40,14 +47,14 @@ class Pages:
 
     def __init__(self, wiring: Wiring) -> None:
         self._operations = wiring.operations
+        self._hidden = OF_A_LIFE if wiring.simulated else frozenset[str]()
         self._stream = wiring.stream
         self._clock = wiring.clock
         self._environment = environment(
-            self._operations,
+            self._has,
             self._happenings,
             self._clock.wall,
-            simulated=wiring.simulated,
-            dev_mode=wiring.dev_mode,
+            wiring,
         )
         self._static: dict[str, tuple[bytes, str]] = {}
 
@@ -123,7 +130,7 @@ class Pages:
         return await operation.run(arguments_of_fields(operation, fields), _unheard)
 
     def _has(self, *names: str) -> bool:
-        return all(name in self._operations for name in names)
+        return all(name in self._operations and name not in self._hidden for name in names)
 
     def _happenings(self) -> Any:
         return wording.happenings(self._stream.recent("event", EVENTS_READ), EVENTS_SHOWN)

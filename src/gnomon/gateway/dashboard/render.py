@@ -16,7 +16,7 @@ from gnomon.gateway.dashboard.diff_rows import diff_rows
 from gnomon.gateway.dashboard.exact_text import exact
 from gnomon.gateway.dashboard.labels import Labels, read_labels
 from gnomon.gateway.dashboard.wording import Happening, Sentence
-from gnomon.gateway.operation import Operation
+from gnomon.gateway.wiring import Wiring
 
 OF_CHANGE: Mapping[str, Callable[..., Any]] = {
     "diff_rows": diff_rows,
@@ -45,14 +45,12 @@ SHARED = ("source", "step")
 
 
 def environment(
-    operations: Mapping[str, Operation],
+    has: Callable[..., bool],
     happenings: Callable[[], Sequence[Happening]],
     now: Callable[[], Millis],
-    *,
-    simulated: bool = False,
-    dev_mode: bool = False,
+    wiring: Wiring,
 ) -> Environment:
-    """Templates with `t` (words), `say` (a Sentence), `has` (whether operations exist)."""
+    """Templates with `t` (words), `say` (a Sentence), `has` (whether operations are offered)."""
     made = Environment(
         loader=PackageLoader("gnomon.gateway.dashboard"),
         autoescape=True,
@@ -67,22 +65,22 @@ def environment(
     def say(sentence: Sentence) -> str:
         return labels(sentence.key, **sentence.values)
 
-    def has(*names: str) -> bool:
-        return all(name in operations for name in names)
-
     words: dict[str, Any] = {
         "t": labels,
         "say": say,
         "has": has,
         "now": now,
-        "simulated": simulated,
-        "dev_mode": dev_mode,
+        "simulated": wiring.simulated,
+        "dev_mode": wiring.dev_mode,
+        "home_option": wiring.home_option,
         "gist": wording.gist,
         "pretty": wording.pretty,
         "happenings": happenings,
-        "js_labels": _for_scripts(labels),
+        "js_labels": _for_scripts(labels, wiring.home_option),
         "offer_button": wording.offer_button,
         "days_ago": wording.days_ago,
+        "lasted": wording.lasted,
+        "several": wording.several,
         "sparkline": chart.sparkline,
         "gauge": chart.gauge,
         "usefulness": fitness_words.usefulness,
@@ -90,6 +88,7 @@ def environment(
         "trend_of": fitness_words.trend_of,
         "lines_address": fitness_words.lines_address,
         "outcome": fitness_words.outcome,
+        "raw_words": fitness_words.raw_words,
         "knows": labels.__contains__,
         **_named(labels),
         **OF_CHANGE,
@@ -130,7 +129,7 @@ def _named(labels: Labels) -> Mapping[str, Callable[..., str]]:
         return labels("approval.untrusted", names=", ".join(names))
 
     def doing(status: Status) -> str:
-        return word("doing", status.doing or "nothing")
+        return word("doing", wording.doing(status))
 
     return {
         "source_name": partial(word, "source"),
@@ -140,12 +139,13 @@ def _named(labels: Labels) -> Mapping[str, Callable[..., str]]:
     }
 
 
-def _for_scripts(labels: Labels) -> Mapping[str, str]:
+def _for_scripts(labels: Labels, home_option: str) -> Mapping[str, str]:
     """The scripts' own words, and those that they share with the pages."""
+    named = {key: labels(f"js.{key}", home_option=home_option) for key in ("gone", "signed-out")}
     shared = {
         f"{group}-{key}": text for group in SHARED for key, text in labels.under(group).items()
     }
-    return labels.under("js") | shared
+    return labels.under("js") | shared | named
 
 
 def _clean(value: Any) -> Any:

@@ -24,6 +24,9 @@ UNSEEN = re.compile(
 and transcripts may carry them, and a page shows none."""
 
 
+INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+
+
 @dataclass(frozen=True)
 class Sentence:
     """A key of the language file and what to put into it."""
@@ -113,6 +116,34 @@ def _spent(status: Status) -> Sentence:
     if status.usd_spent is None:
         return Sentence("headline.spent-today", {"usd": money(status.budget.usd_spent_today)})
     return Sentence("headline.spent", {"usd": money(status.usd_spent)})
+
+
+def doing(status: Status) -> str:
+    """A word of the language file's `doing`: one state, which the pause has the first word in. An
+    answer that was asked for goes on; a thought that had begun is still ended.
+    """
+    if status.paused_until is None or status.doing == "chat":
+        return status.doing or "nothing"
+    return "pausing" if status.doing == "reflecting" else "paused"
+
+
+def lasted(minutes: float) -> Sentence:
+    """`25 s`, `12 min`, `3 h`: in the unit that people would say."""
+    seconds = round(minutes * 60)
+    if seconds < 60:
+        return Sentence("report.seconds", {"n": max(seconds, 1)})
+    if minutes < 120:
+        return Sentence("report.minutes", {"n": _one_place(minutes)})
+    return Sentence("report.hours", {"n": _one_place(minutes / 60)})
+
+
+def _one_place(value: float) -> str:
+    return f"{value:,.1f}".removesuffix(".0")
+
+
+def several(detail: str) -> Sequence[str]:
+    """What a check found of each of several, its moments as people write them."""
+    return [INSTANT.sub(lambda found: moment(found[0]), each) for each in detail.split("; ")]
 
 
 def offer_button(offer: ModelOffer, usd_per_day: float) -> Sentence:

@@ -49,7 +49,7 @@ async function act(doer, args) {
 async function finished(doer, outcome, result) {
   const { then } = doer.dataset;
   if (doer.dataset.do === "history.import" && !imported(outcome, result)) return;
-  if (doer.dataset.do === "demo.open") offer(outcome, result.url);
+  if (doer.dataset.do === "demo.open") offer(outcome, result);
   if ("kept" in doer.dataset) doer.remove();
   if (then) {
     delete doer.dataset.acting;
@@ -76,10 +76,10 @@ function progress(outcome, part) {
 }
 
 /** A page of another address, which the reader opens: its link works once. */
-function offer(outcome, address) {
-  tell(outcome, say("lived"));
+function offer(outcome, { url, ends_with_this: ours }) {
+  tell(outcome, ours ? say("lived") : say("lived-before"));
   const link = outcome.querySelector("[data-link]");
-  link.href = address;
+  link.href = url;
   link.hidden = false;
   link.addEventListener("click", () => { setTimeout(() => { outcome.hidden = true; }); }, { once: true });
 }

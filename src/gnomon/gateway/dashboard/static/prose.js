@@ -3,7 +3,7 @@
 
 // What cannot be seen, or turns text around: as the gateway's own `wording.UNSEEN`.
 const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0]/g;
-const INLINE = /(`[^`\n]+`|\*\*[^*\n]+\*\*|!?\[[^\]\n]*\]\([^)\s]*\))/;
+const INLINE = /(```[^`\n]+```|``[^`\n]+``|`[^`\n]+`|\*\*[^*\n]+\*\*|(?<=^|[\s("'“‘])\*(?=[^\s*.,/])[^*\n]*[^\s*]\*(?=$|[\s).,;:!?"'”’])|!?\[[^\]\n]*\]\([^)\s]*\))/;
 const LINK = /^!?\[([^\]]*)\]\(([^)]*)\)$/;
 
 /** Text without what cannot be seen. */
@@ -38,8 +38,10 @@ export function inlines(text) {
 function inline(piece) {
   const link = piece.match(LINK);
   if (link) return link[1] && link[1] !== link[2] ? `${link[1]} (${link[2]})` : link[2];
-  if (/^`[^`]+`$/.test(piece)) return element("code", piece.slice(1, -1));
+  const code = piece.match(/^(`{1,3})([^`]+)\1$/);
+  if (code) return element("code", code[2]);
   if (/^\*\*[^*]+\*\*$/.test(piece)) return element("strong", piece.slice(2, -2));
+  if (/^\*[^\s*.,/]([^*\n]*[^\s*])?\*$/.test(piece)) return element("em", piece.slice(1, -1));
   return piece;
 }
 
