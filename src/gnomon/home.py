@@ -1,7 +1,7 @@
 """The home: one record that knows every path. Nothing else joins path pieces."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +18,36 @@ def default_home(environ: Mapping[str, str]) -> Path:
     """`$GNOMON_HOME`, else the platform's data folder."""
     named = environ.get("GNOMON_HOME")
     return Path(named).expanduser() if named else Path(platformdirs.user_data_dir("gnomon"))
+
+
+def carried(arguments: Sequence[str], environ: Mapping[str, str]) -> str:
+    """What a command needs to mean the same home and agent as one with these arguments:
+    ` --home DIR --agent NAME`, as far as they were given as options and are not what is meant
+    without them. What the environment says is there for the next command too.
+    """
+    import shlex  # not for a daemon that tells nobody
+
+    said: list[str] = []
+    home = _last(arguments, "--home")
+    if home is not None:
+        root = Path(home).expanduser().absolute()
+        if root != default_home(environ).expanduser().absolute():
+            said += ["--home", str(root)]
+    agent = _last(arguments, "--agent")
+    if agent is not None and agent != (environ.get("GNOMON_AGENT") or "main"):
+        said += ["--agent", agent]
+    return f" {shlex.join(said)}" if said else ""
+
+
+def _last(arguments: Sequence[str], option: str) -> str | None:
+    """The value of an option where it stands last: that is the one that holds."""
+    found: str | None = None
+    for at, word in enumerate(arguments):
+        if word == option and at + 1 < len(arguments):
+            found = arguments[at + 1]
+        elif word.startswith(f"{option}="):
+            found = word.removeprefix(f"{option}=")
+    return found
 
 
 @dataclass(frozen=True)

@@ -87,8 +87,10 @@ def _corrections(found: Sequence[views.Correction]) -> list[Line]:
     for each in found[:SHOWN]:
         last = each.last_at[:10] if each.last_at else _latest(each.sources)
         where = f"{plural(each.sessions, 'session')}, last {last}"
-        lines.append(Line(f'  likely: "{one_line(each.text)}" ({where})'))
-        lines += [Line(f"    {line.text}", "faint") for line in source_lines(each.sources[:1])]
+        lines.append(Line(f'  likely: "{one_line(each.text)}" ({where})', words="quoted"))
+        lines += [
+            Line(f"    {line.text}", "faint", line.words) for line in source_lines(each.sources[:1])
+        ]
     return lines
 
 
@@ -128,9 +130,9 @@ def _loose_ends(found: Sequence[views.LooseEnd]) -> list[Line]:
     lines: list[Line] = []
     for each in found[:SHOWN]:
         title = f": {one_line(each.title, 100)}" if each.title else ""
-        lines.append(Line(f"  {day(each.at)} {each.kind}{title}"))
+        lines.append(Line(f"  {day(each.at)} {each.kind}{title}", words="quoted"))
         where = f"  (in {one_line(each.project)})" if each.project else ""
-        lines.append(Line(f"    {each.resume}{where}", "faint"))
+        lines.append(Line(f"    {each.resume}{where}", "faint", "exact"))
     return lines
 
 

@@ -1,5 +1,6 @@
 """`simulate`: days in seconds, over the real daemon."""
 
+import shlex
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from pathlib import Path
@@ -83,7 +84,7 @@ def lines_of(lived: Simulated) -> Iterator[Line]:
     if not lived.violations:
         yield Line("Every invariant held.", "good")
     if lived.home is not None:
-        yield Line(f"Look at it: gnomon status --home {lived.home}", "faint")
+        yield Line(f"Look at it: gnomon --home {shlex.quote(lived.home)} status", "faint")
 
 
 def _counts(counts: Mapping[str, int]) -> str:
