@@ -95,9 +95,10 @@ def run(arguments: Sequence[str], setting: "Setting") -> int:
 
 
 def sentence(wrong: Exception) -> str:
-    """A usage error's words without the framework's own; empty when it has none."""
-    said = getattr(wrong, "format_message", lambda: str(wrong))()
-    return said if said.endswith((".", "?", "!")) or not said else f"{said}."
+    """A usage error in words; empty when it has none."""
+    from gnomon.cli.usage_words import plain_usage
+
+    return plain_usage(getattr(wrong, "format_message", lambda: str(wrong))())
 
 
 def command_of(wrong: Exception) -> str:
