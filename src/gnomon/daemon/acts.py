@@ -89,7 +89,8 @@ class Acts:
         self._core.stream.publish("history", {"files": len(rows)})
         if not asked.dry_run:
             new = sum(row.new_observations for row in rows)
-            self._core.stores.journal(f"Read {len(rows)} files of history: {new} new turns.")
+            read = sum(row.format is not None for row in rows)
+            self._core.stores.journal(f"Read {_of(read, 'transcript')}, {_of(new, 'turn')} new.")
         if self._running is not None and not asked.dry_run:
             self._core.background.run(self._core.findings.look())
         return rows
@@ -182,6 +183,10 @@ class Acts:
         self._core.stores.journal(f"You: {detail}")
         self._core.say_status()
         return Done(detail=detail)
+
+
+def _of(count: int, noun: str) -> str:
+    return f"{count} {noun}" + ("" if count == 1 else "s")
 
 
 class Running:
