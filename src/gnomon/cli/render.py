@@ -77,7 +77,15 @@ def _mode(status: views.Status) -> str:
     said = f"{status.mode} ({MODES[status.mode]}), autonomy {status.autonomy}"
     if status.effective_mode == status.mode:
         return said
-    return f"{said}; now {status.effective_mode} ({MODES[status.effective_mode]})"
+    now = f"{status.effective_mode} ({MODES[status.effective_mode]})"
+    return f"{said}; now {now}: {_why_less(status.model)}"
+
+
+def _why_less(model: views.ModelView) -> str:
+    """Why less holds than what was set (`resident.gate.effective_mode`)."""
+    if model.kind == "none":
+        return "there is no model to speak with"
+    return f"what {model.name} says is not to be believed; `gnomon model list` shows better ones"
 
 
 def _model(model: views.ModelView) -> str:
