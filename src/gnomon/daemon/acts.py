@@ -8,7 +8,7 @@ from gnomon.daemon.health.status import status
 from gnomon.daemon.store import memo
 from gnomon.daemon.store.settings import change_setting
 from gnomon.domain.errors import NeedsOperatorError
-from gnomon.domain.instants import SECOND, Millis, iso
+from gnomon.domain.instants import SECOND, Millis, in_words, iso
 from gnomon.domain.views import (
     Done,
     Folder,
@@ -60,6 +60,7 @@ class Acts:
             asked.session,
             asked.reply_to,
             core.broker.in_force.kind,
+            core.paused_until(),
             lambda part: progress(part) if isinstance(part, dict) else None,
         )
         core.stream.publish("chat", {"session": reply.session})
@@ -147,12 +148,13 @@ class Acts:
         now = self._core.platform.clock.wall()
         until = Millis(now + asked.for_seconds * SECOND) if asked.for_seconds is not None else None
         await self._core.pause(until)
-        words = FOREVER if until is None else iso(until)
+        words = FOREVER if until is None else in_words(iso(until))
         return self._done(f"Paused until {words}: no model calls, nothing shown.")
 
     async def resume(self, _: Nothing, __: Progress) -> Done:
-        await self._core.resume()
-        return self._done("It goes on.")
+        rested = self._core.paused_until() is not None
+        await self._core.resume()  # also where a pause has run out and the beat has not seen it
+        return self._done("It goes on.") if rested else Done(detail="It is not paused.")
 
     async def stop(self, _: Nothing, __: Progress) -> Done:
         if self._running is None:
