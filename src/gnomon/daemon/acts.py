@@ -1,5 +1,6 @@
 """What each operation does, over an open core. One method an operation, a few lines each."""
 
+import asyncio
 from collections.abc import Callable
 
 from gnomon.daemon import arguments as args
@@ -28,6 +29,8 @@ from gnomon.gateway.operation import Nothing, Progress
 
 TURN_GRACE_SECONDS = 120.0
 """How long a new model waits for turns that the old one is in the middle of."""
+CHANGE_SECONDS = 2.0
+"""How long whoever chose a model waits for the change itself."""
 
 
 class Acts:
@@ -134,10 +137,19 @@ class Acts:
         return await self._core.models.offers()
 
     async def use_model(self, asked: args.ModelUse, _: Progress) -> Done:
-        detail = await self._core.models.use(asked, self._core.broker)
+        detail = await self._core.models.choose(asked)
+        change = asyncio.create_task(self._change_over())
+        self._core.background.run(change)
+        await asyncio.wait({change}, timeout=CHANGE_SECONDS)
+        if change.done():
+            change.result()
+        return self._done(detail)
+
+    async def _change_over(self) -> None:
+        """What the old model began may end; nobody waits for that to hear what was chosen."""
+        await self._core.broker.use(self._core.models.in_force())
         await self._core.turns.over(TURN_GRACE_SECONDS)
         await self._core.world.model_changed()
-        return self._done(detail)
 
     async def fetch_model(self, _: Nothing, progress: Progress) -> Done:
         return self._done(await self._core.models.fetch(progress))
