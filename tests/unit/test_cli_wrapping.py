@@ -29,6 +29,12 @@ def test_a_word_that_is_longer_than_a_row_is_whole() -> None:
     assert wrapped(f"see {address} now", 20) == f"see\n{address}\nnow"
 
 
+def test_a_long_path_has_the_room_that_it_needs() -> None:
+    assert wrapped("codex  9 turns  /home/user/long/path", 24) == (
+        "codex  9 turns\n  /home/user/long/path"
+    )
+
+
 def test_a_command_is_not_broken() -> None:
     assert wrapped("to end it type `gnomon model use x` here", 30) == (
         "to end it type\n`gnomon model use x` here"

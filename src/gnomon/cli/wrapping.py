@@ -45,11 +45,13 @@ def _short_cells(line: str, width: int) -> str:
 
 def _indent(line: str, width: int) -> int:
     """Where what follows begins: below the last column that begins in the left half, else as the
-    line itself.
+    line itself; further to the left where a long word, such as a path, needs the room.
     """
     lead = len(line) - len(LEAD.sub("", line, count=1))
     columns = (found.end() for found in BETWEEN_COLUMNS.finditer(line))
-    return max((at for at in columns if at <= width // 2), default=lead)
+    wanted = max((at for at in columns if at <= width // 2), default=lead)
+    room = width - max(map(len, line.split()), default=0)
+    return wanted if wanted <= room else max(lead, min(lead + 2, room))
 
 
 class Flow:
