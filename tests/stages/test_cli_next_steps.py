@@ -10,7 +10,8 @@ from gnomon.daemon import main as daemon
 from gnomon.domain.errors import NeedsOperatorError
 from gnomon.domain.views import ModelView
 from gnomon.domain.views_change import JobView
-from gnomon.home import carried
+from gnomon.home import Home, carried
+from gnomon.lock import HomeLock
 from tests.fake_gnomon import FakeConnection, run_cli
 from tests.stages.test_cli_verbs import STATUS
 
@@ -60,11 +61,12 @@ def test_a_home_that_is_relative_is_named_from_the_root(
 def test_up_that_fails_names_the_home_as_well(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "config.toml").write_text('[model]\nname = "embeded"\n')
     given = ["--home", str(tmp_path), "--port", "0", "--no-open"]
-    assert daemon.main([*given, "--foreground"]) == 2
-    assert daemon.main(given) == 2
-    assert capsys.readouterr().err.count("Did you mean embedded?") == 2
+    lock = HomeLock.acquire(Home(tmp_path).lock, pid=4711, url="http://127.0.0.1:9")
+    assert daemon.main([*given, "--foreground"]) == 1
+    assert daemon.main(given) == 1
+    lock.release()
+    assert capsys.readouterr().err.count(f"`gnomon --home {tmp_path} down` ends it") == 2
 
 
 def test_a_simulated_home_that_is_kept_is_looked_at_with_its_name(tmp_path: Path) -> None:
