@@ -63,8 +63,11 @@ def run_cli(
     environ: Mapping[str, str] | None = None,
     interactive: bool = False,
     colour: bool = False,
+    width: int | None = None,
 ) -> Ran:
-    """Run the whole program with these arguments against a fake Gnomon."""
+    """Run the whole program with these arguments against a fake Gnomon. `width`: as on a terminal
+    of so many columns.
+    """
     reached: list[tuple[Home, str]] = []
 
     def connect(home: Home, agent: str) -> Connection:
@@ -72,7 +75,9 @@ def run_cli(
         return connection
 
     out, err = StringIO(), StringIO()
-    output = Output(out=out, err=err, colour=colour, interactive=interactive)
+    output = Output(
+        out=out, err=err, colour=colour, interactive=interactive, width_of=lambda _: width
+    )
     code = run(arguments, Setting(output, connect, environ or {}))
     home, agent = reached[-1] if reached else (None, None)
     return Ran(code, out.getvalue(), err.getvalue(), home, agent)

@@ -1,7 +1,7 @@
 """The home: one record that knows every path. Nothing else joins path pieces."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,11 +24,37 @@ def home_option(home: Path, environ: Mapping[str, str]) -> str:
     """The option that verbs need to mean this home; empty where they mean it anyway. For a
     terminal whose variables are not known, `environ` is empty.
     """
-    if home == default_home(environ).expanduser().absolute():
-        return ""
+    return carried(("--home", str(home)), environ)
+
+
+def carried(arguments: Sequence[str], environ: Mapping[str, str]) -> str:
+    """What a command needs to mean the same home and agent as one with these arguments:
+    ` --home DIR --agent NAME`, as far as they were given as options and are not what is meant
+    without them. What the environment says is there for the next command too.
+    """
     import shlex  # not for a daemon that tells nobody
 
-    return f" --home {shlex.quote(str(home))}"
+    said: list[str] = []
+    home = _last(arguments, "--home")
+    if home is not None:
+        root = Path(home).expanduser().absolute()
+        if root != default_home(environ).expanduser().absolute():
+            said += ["--home", str(root)]
+    agent = _last(arguments, "--agent")
+    if agent is not None and agent != (environ.get("GNOMON_AGENT") or "main"):
+        said += ["--agent", agent]
+    return f" {shlex.join(said)}" if said else ""
+
+
+def _last(arguments: Sequence[str], option: str) -> str | None:
+    """The value of an option where it stands last: that is the one that holds."""
+    found: str | None = None
+    for at, word in enumerate(arguments):
+        if word == option and at + 1 < len(arguments):
+            found = arguments[at + 1]
+        elif word.startswith(f"{option}="):
+            found = word.removeprefix(f"{option}=")
+    return found
 
 
 @dataclass(frozen=True)

@@ -198,11 +198,11 @@ def test_a_sleep_while_nothing_ran_is_counted(world: World):
 
 def test_a_turn_in_a_session_goes_on_after_the_clock_went_back_a_year(world: World):
     async def talk(core: Core, clock: VirtualClock) -> None:
-        first = await core.turns.take("one", None, None, "local", lambda _: None)
+        first = await core.turns.take("one", None, None, "local", None, lambda _: None)
         clock.step(-YEAR)
         await asyncio.sleep(130)
         for text in ("two", "three"):
-            reply = await core.turns.take(text, first.session, None, "local", lambda _: None)
+            reply = await core.turns.take(text, first.session, None, "local", None, lambda _: None)
         assert reply.turn == 3
         assert [x.text for x in core.turns.messages(first.session) if x.role == "user"] == [
             "one", "two", "three",

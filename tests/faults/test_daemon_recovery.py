@@ -59,7 +59,7 @@ class World:
     async def turn(self, core: Core) -> None:
         self.clock.advance(1)
         kind = core.broker.in_force.kind
-        reply = await core.turns.take("hello", self.session, None, kind, lambda _: None)
+        reply = await core.turns.take("hello", self.session, None, kind, None, lambda _: None)
         self.session = reply.session
         self.acknowledged.append((reply.session, reply.turn))
 

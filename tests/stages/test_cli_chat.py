@@ -126,6 +126,32 @@ def test_a_terminal_sees_the_reply_as_it_comes_and_once() -> None:
     assert err.count("· shell") == 1
 
 
+@pytest.mark.parametrize(
+    ("streamed", "rest"),
+    [
+        ("I pinned it.", "But the model failed."),  # what was added after it was streamed
+        ("Let me look. I pinned it.\n\nBut the model failed.", ""),
+        ("I pin", "I pinned it.\n\nBut the model failed."),  # it broke off: then all of it
+    ],
+)
+def test_of_a_streamed_reply_only_what_is_missing_follows(streamed: str, rest: str) -> None:
+    whole = "I pinned it.\n\nBut the model failed."
+    said = msgspec.structs.replace(reply({}), reply=whole, sources=())
+    connection = gnomon(chat_turn=said)
+    connection.parts = ({"text": streamed},)
+    out, _ = converse(connection, "why?")
+    assert out.startswith(f"{streamed}\n{rest}\n" if rest else f"{streamed}\n2 steps")
+    assert out.count("But the model failed.") == 1
+
+
+def test_what_is_streamed_to_a_terminal_is_broken_between_words() -> None:
+    words = "one two three four five six seven eight nine ten"
+    connection = gnomon(chat_turn=msgspec.structs.replace(reply({}), reply=words))
+    connection.parts = tuple({"text": words[at : at + 3]} for at in range(0, len(words), 3))
+    ran = run_cli(connection, "chat", "count", interactive=True, width=30)
+    assert ran.out.startswith("one two three four five six\nseven eight nine ten\n[1] ")
+
+
 def test_nobody_waits_without_being_told_for_what() -> None:
     connection = gnomon()
     connection.parts = (

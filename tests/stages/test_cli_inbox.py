@@ -99,3 +99,31 @@ def test_one_item_is_shown_with_its_text() -> None:
     assert told.endswith("Only this.\n")
     lost = InboxShown(item=ITEM, fault="It is gone.")
     assert "It is gone." in run_cli(FakeConnection({"inbox.show": lost}), "inbox", "show", "x").out
+
+
+def test_to_dismiss_what_was_used_says_that_it_stands() -> None:
+    def dismissed(outcome: str) -> str:
+        answers = {"inbox.dismiss": changed(title="A test", outcome=outcome, open_until=None)}
+        ran = run_cli(FakeConnection(answers), "inbox", "dismiss", "sf-1")
+        assert ran.code == 0
+        return ran.out
+
+    stands = "A test: it was used already, and that stands: to use says more than to dismiss.\n"
+    assert dismissed("acted") == stands
+    assert dismissed("acked") == "A test: dismissed.\n"
+
+
+@pytest.mark.parametrize(
+    ("item", "edited", "said"),
+    [
+        (changed(body="`gnomon up`"), None, "`gnomon --home /h up`"),
+        (changed(body="`gnomon up`", origin="model"), None, "`gnomon up`"),
+        (changed(body="x"), "I type `gnomon up`", "I type `gnomon up`"),
+    ],
+)
+def test_only_our_own_text_gets_the_home_that_its_commands_need(
+    item: InboxItem, edited: str | None, said: str
+) -> None:
+    answers = {"inbox.show": InboxShown(item=item, edited=edited)}
+    ran = run_cli(FakeConnection(answers), "inbox", "show", "sf-1", "--home", "/h")
+    assert ran.out.splitlines()[-1] == said

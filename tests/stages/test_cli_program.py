@@ -4,6 +4,7 @@ import io
 import json
 import os
 import sys
+import termios
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import typer.main
 
 from gnomon.cli import main as program
 from gnomon.cli.app import build
-from gnomon.cli.output import Output, of_this_process
+from gnomon.cli.output import Output, of_this_process, terminal_width
 from gnomon.cli.progress import Progress
 from gnomon.daemon import main as daemon
 from tests.fake_gnomon import FakeConnection, run_cli
@@ -186,8 +187,20 @@ def test_what_an_old_terminal_cannot_show_is_shown_by_its_code(
 ) -> None:
     raw = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding="ascii"))
-    of_this_process({}).stream("“ok”")
+    output = of_this_process({})
+    output.stream("“ok”", output.flow())
     assert raw.getvalue() == b"\\u201cok\\u201d"
+
+
+def test_only_a_terminal_has_a_width() -> None:
+    ours, terminal = os.openpty()
+    with open(terminal, "w", encoding="utf-8") as stream, open(ours, "rb") as _:
+        for columns, width in ((80, 80), (12, None)):
+            termios.tcsetwinsize(stream.fileno(), (24, columns))
+            assert terminal_width(stream) == width
+    assert terminal_width(io.StringIO()) is None
+    with open(os.devnull, "w", encoding="utf-8") as file:
+        assert terminal_width(file) is None
 
 
 def test_a_reader_that_has_enough_is_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:

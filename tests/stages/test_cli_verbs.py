@@ -378,6 +378,17 @@ def test_pause_and_resume_say_for_how_long() -> None:
     ]
 
 
+@pytest.mark.parametrize("time", ["900w", "367d", "999999999w"])
+def test_a_pause_that_is_too_long_is_refused_in_words(time: str) -> None:
+    connection = gnomon()
+    ran = run_cli(connection, "pause", "--for", time)
+    assert (ran.code, connection.asked) == (2, [])
+    assert ran.err == (
+        f"{time} is too long: a pause lasts at most 366 days. "
+        "Without --for it lasts until `gnomon resume`.\n"
+    )
+
+
 def test_folders_are_granted_by_absolute_path(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -423,7 +434,7 @@ def test_import_counts_names_what_was_bad_and_says_what_is_new() -> None:
     connection = gnomon()
     out = run_cli(connection, "import", "/", "--dry-run").out
     assert "codex  1 session  2 turns  3 calls  errors unknown  2026-05-24 to undated" in out
-    assert "/logs/a.jsonl: 1 bad line, what follows was read\n  line 3: not JSON" in out
+    assert "/logs/a.jsonl: 1 bad line, the other lines were read\n  line 3: not JSON" in out
     assert "1 file held no transcript." in out
     assert "1 transcript read, 2 turns would be new." in out
     assert connection.asked == [
@@ -439,6 +450,30 @@ def test_what_could_not_be_opened_is_no_empty_file_and_ends_with_a_fault() -> No
     assert ran.code == 1
     assert "/logs/secret: unreadable: permission denied" in ran.out
     assert "held no transcript" not in ran.out
+
+
+def test_what_held_no_transcript_is_named_and_what_would_have_been_one() -> None:
+    none = [msgspec.structs.replace(NOT_ONE, file=f"/n/{at}.txt", note="empty") for at in range(12)]
+    out = run_cli(gnomon(history_import=none), "import", "/").out
+    assert "12 files held no transcript. Gnomon reads the JSONL transcripts of Claude Code" in out
+    assert "  /n/9.txt: empty\n  and 2 more: --json lists them\n" in out
+    assert "0 transcripts read, 0 turns new.\n" in out
+    assert "gnomon report" not in out
+
+
+def test_a_folder_without_files_is_told() -> None:
+    out = run_cli(gnomon(history_import=[]), "import", "/").out
+    assert out == (
+        "There was no file. Gnomon reads the JSONL transcripts of Claude Code and Codex.\n"
+    )
+
+
+def test_of_a_file_of_garbage_nothing_is_said_to_be_read() -> None:
+    bad = tuple(BadLine(line=at, reason="not JSON") for at in (1, 2))
+    garbage = msgspec.structs.replace(NOT_ONE, bad_lines=bad, note="no line could be read")
+    out = run_cli(gnomon(history_import=[garbage]), "import", "/").out
+    assert "/logs/b.txt: 2 bad lines, nothing could be read\n" in out
+    assert "  /logs/b.txt: no line could be read\n" in out
 
 
 def test_a_long_import_is_summed_up() -> None:

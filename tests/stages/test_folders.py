@@ -111,8 +111,14 @@ def test_a_path_must_be_whole(folders: Folders, path: str):
 def test_a_file_or_nothing_is_no_folder(folders: Folders, root: Path):
     (root / "file").touch()
     for name in ("file", "nothing"):
-        with pytest.raises(UsageError, match="is not a folder"):
+        with pytest.raises(UsageError, match="is not a folder") as refused:
             folders.add(str(root / name))
+        assert refused.value.next_step == "Name one that is there, or make it first."
+
+
+def test_the_root_is_named_once(folders: Folders):
+    with pytest.raises(UsageError, match=r"^/ cannot be granted"):
+        folders.add("/")
 
 
 @pytest.mark.parametrize("data", [b"{", b"\xff", b'{"folders":[{"path":1}]}', b'{"more":1}'])

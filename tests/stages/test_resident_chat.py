@@ -341,6 +341,19 @@ async def test_a_demo_turn_shows_its_steps_as_they_begin_and_end() -> None:
     assert len({event.span for event in gateway.events}) == 2
 
 
+async def test_while_paused_the_history_answers_once_and_no_sentence_is_announced() -> None:
+    gateway = FakeGateway(ScriptedModel([]), kind="demo", hits=(HIT,))
+    await gateway.start()
+    reply = await gateway.turn("how?", paused_until="2026-12-03T19:27:07.447Z")
+    await gateway.stop()
+    paused = "It is paused until 2026-12-03 19:27 UTC; `gnomon resume` lets it go on."
+    assert reply.reply.count("use pnpm") == 1
+    assert reply.reply.endswith(f"\n\n{paused}")
+    assert gateway.streamed() == reply.reply
+    assert {event.step for event in gateway.events} == {"recall"}
+    assert (reply.stop_reason, turn_line(gateway).failures) == ("done", ())
+
+
 async def test_a_demo_turn_can_be_cancelled_while_the_model_talks() -> None:
     gateway = FakeGateway(ScriptedModel([hangs]), kind="demo", hits=(HIT,))
     await gateway.start()

@@ -49,8 +49,17 @@ def test_the_environments_address_replaces_the_configs() -> None:
 
 
 def test_a_name_without_an_address_is_an_error_that_says_so() -> None:
-    with pytest.raises(ConfigError, match="GNOMON_MODEL_URL"):
+    with pytest.raises(ConfigError, match="Give it with `--url`, GNOMON_MODEL_URL") as caught:
         resolve(ModelConfig(), {"GNOMON_MODEL": "qwen3:8b"})
+    assert "Did you mean" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("slip", "meant"), [("embeded", "embedded"), ("Embedded", "embedded"), ("non", "none")]
+)
+def test_a_slip_in_a_name_that_needs_no_address_is_told(slip: str, meant: str) -> None:
+    with pytest.raises(ConfigError, match=f"Did you mean {meant}\\? "):
+        resolve(ModelConfig(name=slip), {})
 
 
 @pytest.mark.parametrize(

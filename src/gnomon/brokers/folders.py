@@ -48,7 +48,11 @@ class Folders:
         """
         real = _resolved(path)
         if not real.is_dir():
-            raise UsageError(f"{path} is not a folder.", path=path)
+            raise UsageError(
+                f"{path} is not a folder.",
+                next_step="Name one that is there, or make it first.",
+                path=path,
+            )
         reason = refusal(real, self._machine(), tuple(_keys_within(real)))
         if reason is not None:
             raise UsageError(f"{_named(path, real)} cannot be granted: it {reason}.", path=path)
@@ -138,4 +142,4 @@ def _entries(folder: Path) -> "list[os.DirEntry[str]]":
 
 
 def _named(path: str, real: Path) -> str:
-    return path if str(real) == path.rstrip("/") else f"{path} ({real})"
+    return path if str(real) == (path.rstrip("/") or "/") else f"{path} ({real})"

@@ -24,7 +24,7 @@ from gnomon.domain.errors import (
     NoModelError,
     PausedError,
 )
-from gnomon.domain.instants import DAY, Millis, iso
+from gnomon.domain.instants import DAY, Millis, in_words, iso
 from gnomon.domain.messages import ModelRequest
 from gnomon.domain.ports import Clock
 from gnomon.domain.records import SkipReason
@@ -102,7 +102,9 @@ class ModelGate:
         until = self._around.paused()
         if until is not None:
             raise PausedError(
-                f"Gnomon is paused until {until}.", next_step="gnomon resume", until=until
+                f"Gnomon is paused until {in_words(until)}.",
+                next_step="`gnomon resume` lets it go on.",
+                until=until,
             )
         if model.model is None:
             raise NoModelError(

@@ -52,6 +52,7 @@ class ChatSession:
         self._output = output
         self.session = session
         self._streamed = ""
+        self._flow = output.flow()
         self._mid_line = False
         self._steps: set[str] = set()
         """What was said of this turn's steps: a long turn says each thing once."""
@@ -105,12 +106,12 @@ class ChatSession:
     def take(self, turn: Turn) -> TurnReply:
         """One turn: the text as it comes, then its sources and price."""
         self._streamed = ""
+        self._flow = self._output.flow()
         self._steps.clear()
         reply = self._connection.call(asks.CHAT_TURN, turn.arguments(), self._part)
         self.session = reply.session
-        said = bool(self._streamed) and self._streamed.strip() == reply.reply.strip()
         self._end_line()
-        self._output.lines(reply_lines(reply, said_already=said))
+        self._output.lines(reply_lines(reply, self._streamed))
         return reply
 
     def _part(self, part: Fields) -> None:
@@ -118,7 +119,7 @@ class ChatSession:
         if isinstance(text, str) and self._output.interactive:
             self._streamed += text
             self._mid_line = True
-            self._output.stream(text)
+            self._output.stream(text, self._flow)
         elif isinstance(event, dict) and self._output.interactive:
             told = step_line(event)
             if told and (told not in self._steps or event.get("step") == "tool"):
@@ -129,7 +130,7 @@ class ChatSession:
     def _end_line(self) -> None:
         """What was streamed ends its line, before something else is said."""
         if self._streamed and self._mid_line:
-            self._output.lines([Line()])
+            self._output.end_stream(self._flow)
         self._mid_line = False
 
     def _command(self, text: str) -> None:
@@ -152,7 +153,7 @@ class ChatSession:
         self.session = wanted
         for message in messages[-4:]:
             prompt = PROMPT if message.role == "user" else ""
-            self._output.lines([Line(f"{prompt}{message.text}", "faint")])
+            self._output.lines([Line(f"{prompt}{message.text}", "faint", "quoted")])
         self._remember()
 
     def _undo(self, _: str) -> None:

@@ -7,6 +7,8 @@ from gnomon.domain.errors import UsageError
 SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 PART = re.compile(r"(\d{1,9})([smhdw])")
 
+WRITTEN = "Write it like 30m, 1h30m, 3d or 2w."
+
 
 def is_duration(text: str) -> bool:
     return re.fullmatch(rf"({PART.pattern})+", text) is not None
@@ -15,10 +17,10 @@ def is_duration(text: str) -> bool:
 def parse_duration(text: str) -> int:
     """Seconds. Raises UsageError."""
     seconds = sum(int(count) * SECONDS[unit] for count, unit in PART.findall(text))
-    if not is_duration(text) or seconds == 0:
-        raise UsageError(
-            f"{text!r} is no duration.", next_step="Write it like 30m, 1h30m, 3d or 2w."
-        )
+    if not is_duration(text):
+        raise UsageError(f"{text!r} is no duration.", next_step=WRITTEN)
+    if seconds == 0:
+        raise UsageError(f"{text!r} is no time at all.", next_step=WRITTEN)
     return seconds
 
 

@@ -4,6 +4,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 Style = Literal["plain", "heading", "good", "bad", "warn", "faint"]
+Words = Literal["ours", "quoted", "exact"]
+"""`ours`: a command that is named gets the options that it needs here. `quoted`: somebody else's
+words, only broken into rows. `exact`: not even that, as a diff.
+"""
 
 
 @dataclass(frozen=True)
@@ -12,3 +16,4 @@ class Line:
 
     text: str = ""
     style: Style = "plain"
+    words: Words = "ours"

@@ -5,6 +5,7 @@ the daemon's own program, which has none.
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -63,9 +64,12 @@ def run(arguments: Sequence[str], setting: "Setting") -> int:
 
     from gnomon.cli.app import build
     from gnomon.domain.errors import GnomonError, NeedsOperatorError, UsageError
+    from gnomon.home import carried
 
     options = list(arguments[: arguments.index("--")] if "--" in arguments else arguments)
     as_json = "--json" in options
+    output = replace(setting.output, options=carried(options, setting.environ))
+    setting = replace(setting, output=output)
     try:
         code = build()(list(arguments), prog_name="gnomon", obj=setting, standalone_mode=False)
     except (typer.Exit, typer.Abort) as ended:
@@ -91,9 +95,10 @@ def run(arguments: Sequence[str], setting: "Setting") -> int:
 
 
 def sentence(wrong: Exception) -> str:
-    """A usage error's words without the framework's own; empty when it has none."""
-    said = getattr(wrong, "format_message", lambda: str(wrong))()
-    return said if said.endswith((".", "?", "!")) or not said else f"{said}."
+    """A usage error in words; empty when it has none."""
+    from gnomon.cli.usage_words import plain_usage
+
+    return plain_usage(getattr(wrong, "format_message", lambda: str(wrong))())
 
 
 def command_of(wrong: Exception) -> str:

@@ -4,7 +4,7 @@ import io
 import json
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TextIO
 
@@ -12,6 +12,8 @@ import msgspec
 
 from gnomon.cli.line import Line, Style
 from gnomon.cli.terminal_text import clean
+from gnomon.cli.wrapping import Flow, wrapped
+from gnomon.domain.commands import completed
 from gnomon.domain.errors import GnomonError
 
 CODES: dict[Style, str] = {
@@ -23,6 +25,17 @@ CODES: dict[Style, str] = {
     "faint": "\x1b[2m",
 }
 RESET = "\x1b[0m"
+LEAST_WIDTH = 30
+"""Columns. In a narrower terminal rows of our own would hide more than they show."""
+
+
+def terminal_width(stream: TextIO) -> int | None:
+    """Columns of the terminal that a stream goes to; null for a file, a pipe, a narrow one."""
+    try:
+        columns = os.get_terminal_size(stream.fileno()).columns
+    except (OSError, ValueError):
+        return None
+    return columns if columns >= LEAST_WIDTH else None
 
 
 @dataclass(frozen=True)
@@ -34,19 +47,30 @@ class Output:
     colour: bool = False
     interactive: bool = False
     """Both input and output are a terminal: prompts, progress and streaming make sense."""
+    options: str = ""
+    """What commands that are named to people need to mean the same home: ` --home DIR`."""
+    width_of: Callable[[TextIO], int | None] = terminal_width
 
     def lines(self, lines: Iterable[Line]) -> None:
         for line in lines:
-            print(self._styled(line), file=self.out)
+            print(self._styled(line, self.out), file=self.out)
 
     def note(self, text: str, style: Style = "faint") -> None:
         """For people, beside the result: to the error stream."""
-        print(self._styled(Line(text, style)), file=self.err, flush=True)
+        print(self._styled(Line(text, style), self.err), file=self.err, flush=True)
 
-    def stream(self, text: str) -> None:
+    def flow(self) -> Flow:
+        """For a text that will be streamed."""
+        return Flow(self.width_of(self.out))
+
+    def stream(self, text: str, flow: Flow) -> None:
         """A part of a text that is still coming."""
-        self.out.write(clean(text, whole=False))
+        self.out.write(flow.take(completed(clean(text, whole=False), self.options)))
         self.out.flush()
+
+    def end_stream(self, flow: Flow) -> None:
+        """It is whole, and ends its line."""
+        print(flow.end(), file=self.out, flush=True)
 
     def json(self, value: Any) -> None:
         """ASCII alone, so that nothing in it can reach the terminal raw."""
@@ -66,8 +90,13 @@ class Output:
         else:
             self.note(str(error), "bad")
 
-    def _styled(self, line: Line) -> str:
+    def _styled(self, line: Line, stream: TextIO) -> str:
         text = clean(line.text)
+        if line.words == "ours":
+            text = completed(text, self.options)
+        width = self.width_of(stream)
+        if width is not None and line.words != "exact":
+            text = wrapped(text, width)
         if not self.colour or line.style == "plain" or not text:
             return text
         return f"{CODES[line.style]}{text}{RESET}"

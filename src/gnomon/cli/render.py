@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from gnomon.cli.line import Line
 from gnomon.cli.terminal_text import one_line
 from gnomon.domain import views
+from gnomon.domain.instants import in_words
 
 MODES = {"off": "off", "shadow": "thinks only", "soft": "speaks", "full": "acts"}
 DOING = {
@@ -23,12 +24,7 @@ def day(at: str | None) -> str:
 
 def moment(at: str | None) -> str:
     """`2026-05-24 18:00 UTC`."""
-    return f"{at[:16].replace('T', ' ')} UTC" if at else "unknown"
-
-
-def until(end: str) -> str:
-    """An end: an instant, or a condition in words (`you resume it`)."""
-    return moment(end) if end[:1].isdigit() else end
+    return in_words(at) if at else "unknown"
 
 
 def plural(count: int, noun: str) -> str:
@@ -59,7 +55,7 @@ def status_lines(status: views.Status) -> list[Line]:
         ("budget", _budget(status.budget)),
         ("background", _standing(status.standing_cost)),
         ("focus", one_line(status.last_focus or "")),
-        ("paused", f"until {until(status.paused_until)}" if status.paused_until else ""),
+        ("paused", f"until {in_words(status.paused_until)}" if status.paused_until else ""),
         ("next tick", moment(status.next_tick_at) if status.next_tick_at else ""),
         ("dashboard", status.url or ""),
         ("home", status.home),
@@ -81,7 +77,15 @@ def _mode(status: views.Status) -> str:
     said = f"{status.mode} ({MODES[status.mode]}), autonomy {status.autonomy}"
     if status.effective_mode == status.mode:
         return said
-    return f"{said}; now {status.effective_mode} ({MODES[status.effective_mode]})"
+    now = f"{status.effective_mode} ({MODES[status.effective_mode]})"
+    return f"{said}; now {now}: {_why_less(status.model)}"
+
+
+def _why_less(model: views.ModelView) -> str:
+    """Why less holds than what was set (`resident.gate.effective_mode`)."""
+    if model.kind == "none":
+        return "there is no model to speak with"
+    return f"what {model.name} says is not to be believed; `gnomon model list` shows better ones"
 
 
 def _model(model: views.ModelView) -> str:
@@ -184,7 +188,7 @@ def session_lines(sessions: Sequence[views.SessionView]) -> list[Line]:
         (each.session, day(each.last_at), plural(each.turns, "turn"), one_line(each.title, 80))
         for each in sessions
     )
-    return [Line(row) for row in table(rows)]
+    return [Line(row, words="quoted") for row in table(rows)]
 
 
 def source_lines(sources: Sequence[views.Source]) -> list[Line]:
@@ -192,8 +196,11 @@ def source_lines(sources: Sequence[views.Source]) -> list[Line]:
     lines: list[Line] = []
     for number, source in enumerate(sources, start=1):
         lines += [
-            Line(f"[{number}] {source.dated} {source.source}: {one_line(source.quote)}"),
-            Line(f"    {_place(source)}", "faint"),
+            Line(
+                f"[{number}] {source.dated} {source.source}: {one_line(source.quote)}",
+                words="quoted",
+            ),
+            Line(f"    {_place(source)}", "faint", "exact"),
         ]
     return lines
 
@@ -204,15 +211,32 @@ def _place(source: views.Source) -> str:
     return where or source.session
 
 
-def reply_lines(reply: views.TurnReply, *, said_already: bool) -> list[Line]:
-    """What comes after the reply's own text: sources, the demo model's sentence, the price."""
-    lines = [] if said_already else [Line(reply.reply)]
+def reply_lines(reply: views.TurnReply, streamed: str) -> list[Line]:
+    """What comes after what was streamed: the rest of the reply, its sources, the demo model's
+    sentence, the price.
+    """
+    rest = unsaid(reply.reply, streamed)
+    lines = [Line(rest)] if rest else []
     lines += source_lines([each for each in reply.sources if _place(each) not in reply.reply])
     if reply.model_says:
-        lines.append(Line(f"The demo model says (don't trust it): {reply.model_says}", "faint"))
+        said = f"The demo model says (don't trust it): {reply.model_says}"
+        lines.append(Line(said, "faint", "quoted"))
     if reply.stop_reason != "done":
         lines.append(Line(f"It stopped early: {reply.stop_reason}.", "warn"))
     return [*lines, Line(_price(reply), "faint")]
+
+
+def unsaid(reply: str, streamed: str) -> str:
+    """What of a reply was not streamed, if it begins with that. A model may also have streamed
+    its way to it.
+    """
+    whole, said = reply.strip(), streamed.strip()
+    if not said or not whole:
+        return reply
+    if said.endswith(whole):
+        return ""
+    rest = whole.removeprefix(said)
+    return rest.lstrip() if rest.startswith("\n") else reply
 
 
 def _price(reply: views.TurnReply) -> str:

@@ -42,7 +42,10 @@ def approvals_lines(views: Sequence[ApprovalView]) -> list[Line]:
 def card_lines(shown: ApprovalShown) -> list[Line]:
     """What one looks at before deciding."""
     view = shown.approval
-    lines = [Line(f"Wants to {_wants(view)}", "heading"), Line(f"Why: {one_line(view.why, 300)}")]
+    lines = [
+        Line(f"Wants to {_wants(view)}", "heading"),
+        Line(f"Why: {one_line(view.why, 300)}", words="quoted"),
+    ]
     if view.untrusted:
         names = ", ".join(one_line(name, 40) for name in view.untrusted)
         lines.append(Line(f"Based on: {names} (not your words)"))
@@ -88,7 +91,11 @@ def done_lines(shown: ApprovalShown) -> list[Line]:
 
 def diff_lines(diff: str) -> list[Line]:
     """A unified diff. Its lines end at line feeds alone: no other sign may begin one."""
-    return [Line(row, _style(row)) for row in diff.removesuffix("\n").split("\n")] if diff else []
+    return (
+        [Line(row, _style(row), "exact") for row in diff.removesuffix("\n").split("\n")]
+        if diff
+        else []
+    )
 
 
 def _style(row: str) -> Style:

@@ -126,7 +126,11 @@ def diff_lines(diff: str) -> list[Line]:
     """A unified diff, coloured where that is wanted. Its lines end at line feeds alone: no other
     sign may begin one.
     """
-    return [Line(row, _style(row)) for row in diff.removesuffix("\n").split("\n")] if diff else []
+    return (
+        [Line(row, _style(row), "exact") for row in diff.removesuffix("\n").split("\n")]
+        if diff
+        else []
+    )
 
 
 def _quoted(text: str) -> list[Line]:
@@ -134,7 +138,7 @@ def _quoted(text: str) -> list[Line]:
     or a diff.
     """
     rows = (clean(" ".join(row.split())) for row in text.split("\n"))
-    return [Line(f"  | {part}") for row in rows for part in wrap(row, QUOTED_WIDTH)]
+    return [Line(f"  | {part}", words="exact") for row in rows for part in wrap(row, QUOTED_WIDTH)]
 
 
 def _style(line: str) -> Style:

@@ -12,6 +12,7 @@ from gnomon.observe.report import keeps_failing, misses, total
 SHOWN = 10
 """Entries of a section; `--json` has them all."""
 BAD_LINES_SHOWN = 3
+FORMATS = "Gnomon reads the JSONL transcripts of Claude Code and Codex."
 SECTIONS = {
     "corrections": (
         "What you keep correcting",
@@ -49,13 +50,29 @@ def import_lines(rows: Sequence[views.ImportRow], *, dry_run: bool) -> list[Line
     lines += [line for row in rows for line in _bad_lines(row)]
     closed = unreadable(rows)
     lines += [Line(f"{row.file}: {row.note}", "bad") for row in closed]
-    unread = len(rows) - len(read) - len(closed)
-    if unread:
-        lines.append(Line(f"{plural(unread, 'file')} held no transcript.", "faint"))
+    lines += _without_transcript([row for row in rows if row.format is None and row not in closed])
+    if not rows:
+        return [Line(f"There was no file. {FORMATS}", "warn")]
     new = sum(row.new_observations for row in rows)
     verb = "would be new" if dry_run else "new"
     ending = f"{plural(len(read), 'transcript')} read, {plural(new, 'turn')} {verb}."
+    if not read:
+        return [*lines, Line(ending, "warn")]
     return [*lines, Line(ending, "good"), Line("See: gnomon report", "faint")]
+
+
+def _without_transcript(rows: Sequence[views.ImportRow]) -> list[Line]:
+    """Which they are, and what would have been one."""
+    if not rows:
+        return []
+    lines = [Line(f"{plural(len(rows), 'file')} held no transcript. {FORMATS}", "warn")]
+    lines += [
+        Line(f"  {row.file}" + (f": {row.note}" if row.note else ""), "faint")
+        for row in rows[:SHOWN]
+    ]
+    if len(rows) > SHOWN:
+        lines.append(Line(f"  and {len(rows) - SHOWN} more: --json lists them", "faint"))
+    return lines
 
 
 def unreadable(rows: Sequence[views.ImportRow]) -> list[views.ImportRow]:
@@ -67,7 +84,8 @@ def _bad_lines(row: views.ImportRow) -> list[Line]:
     if not row.bad_lines:
         return []
     count = plural(len(row.bad_lines), "bad line")
-    lines = [Line(f"{row.file}: {count}, what follows was read", "warn")]
+    rest = "nothing could be read" if row.format is None else "the other lines were read"
+    lines = [Line(f"{row.file}: {count}, {rest}", "warn")]
     lines += [
         Line(f"  line {bad.line}: {one_line(bad.reason)}", "faint")
         for bad in row.bad_lines[:BAD_LINES_SHOWN]
@@ -120,8 +138,10 @@ def _corrections(found: Sequence[views.Correction]) -> list[Line]:
     for each in found[:SHOWN]:
         last = each.last_at[:10] if each.last_at else _latest(each.sources)
         where = f"{plural(each.sessions, 'session')}, last {last}"
-        lines.append(Line(f'  likely: "{one_line(each.text)}" ({where})'))
-        lines += [Line(f"    {line.text}", "faint") for line in source_lines(each.sources[:1])]
+        lines.append(Line(f'  likely: "{one_line(each.text)}" ({where})', words="quoted"))
+        lines += [
+            Line(f"    {line.text}", "faint", line.words) for line in source_lines(each.sources[:1])
+        ]
     return lines
 
 
@@ -164,9 +184,9 @@ def _loose_ends(found: Sequence[views.LooseEnd]) -> list[Line]:
     lines: list[Line] = []
     for each in found[:SHOWN]:
         title = f": {one_line(each.title, 100)}" if each.title else ""
-        lines.append(Line(f"  {day(each.at)} {each.kind}{title}"))
+        lines.append(Line(f"  {day(each.at)} {each.kind}{title}", words="quoted"))
         where = f"  (in {one_line(each.project)})" if each.project else ""
-        lines.append(Line(f"    {each.resume}{where}", "faint"))
+        lines.append(Line(f"    {each.resume}{where}", "faint", "exact"))
     return lines
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from gnomon.cli.line import Line
+from gnomon.cli.line import Line, Words
 from gnomon.cli.render import moment, one_line, table
 from gnomon.domain.views import InboxItem, InboxShown
 
@@ -37,6 +37,14 @@ def item_lines(item: InboxItem) -> list[Line]:
     return [Line(f"{one_line(item.title)}: {outcome_words(item)}.")]
 
 
+def dismissed_lines(item: InboxItem) -> list[Line]:
+    """What a dismissal came to: one of a used item changes nothing."""
+    if item.outcome != "acted":
+        return item_lines(item)
+    told = "it was used already, and that stands: to use says more than to dismiss."
+    return [Line(f"{one_line(item.title)}: {told}")]
+
+
 def shown_lines(shown: InboxShown) -> list[Line]:
     """One item with its text."""
     item = shown.item
@@ -47,7 +55,9 @@ def shown_lines(shown: InboxShown) -> list[Line]:
     if shown.fault:
         return [*head, Line(shown.fault, "bad")]
     text = shown.edited if shown.edited is not None else item.body or ""
-    lines = [*head, *(Line(line) for line in text.splitlines())]
+    ours = shown.edited is None and item.origin == "rule"
+    words: Words = "ours" if ours else "quoted"
+    lines = [*head, *(Line(line, words=words) for line in text.splitlines())]
     if item.artifact:
         lines.append(Line(f"Document: {item.artifact}", "faint"))
     return lines

@@ -64,5 +64,6 @@ def journal(
     """
     asked = invocation(ctx, home, agent, as_json)
     found = asked.ask(asks.JOURNAL, {"lines": lines})
-    told = [Line(line) for line in found.lines] or [Line("Nothing has happened yet.", "faint")]
+    told = [Line(line, words="quoted") for line in found.lines]
+    told = told or [Line("Nothing has happened yet.", "faint")]
     asked.show(found, told)

@@ -76,7 +76,11 @@ def import_arguments(paths: list[Path], source: str | None, *, dry_run: bool) ->
     places = [path.expanduser().absolute() for path in paths]
     missing = next((path for path in places if not path.exists()), None)
     if missing is not None:
-        raise UsageError(f"There is no file or folder {missing}.")
+        raise UsageError(
+            f"There is no file or folder {missing}.",
+            next_step="Name one that is there, or where your agent keeps its own: "
+            "`gnomon import --from claude-code`.",
+        )
     return {
         "paths": [str(path) for path in places],
         "sources": [source] if source else [],

@@ -15,7 +15,7 @@ from gnomon.cli.options import (
     invocation,
     note_options,
 )
-from gnomon.cli.render_inbox import inbox_lines, item_lines, shown_lines
+from gnomon.cli.render_inbox import dismissed_lines, inbox_lines, item_lines, shown_lines
 from gnomon.domain.views import InboxItem
 
 ItemArgument = Annotated[str, typer.Argument(metavar="ID", help="The item, as `list` names it.")]
@@ -80,6 +80,8 @@ def use(
 ) -> None:
     """Say that you did something with it. This is what the agent is measured by.
 
+    It may follow a dismissal, and then counts in its place.
+
     Example: `gnomon inbox use sf-0123456789`
     """
     _answer(invocation(ctx, home, agent, as_json), asks.INBOX_USE, item)
@@ -94,9 +96,13 @@ def dismiss(
 ) -> None:
     """Say that you saw it and want nothing of it.
 
+    What you used stays used: a dismissal after it changes nothing.
+
     Example: `gnomon inbox dismiss sf-0123456789`
     """
-    _answer(invocation(ctx, home, agent, as_json), asks.INBOX_DISMISS, item)
+    asked = invocation(ctx, home, agent, as_json)
+    answered = asked.ask(asks.INBOX_DISMISS, {"surface_id": item})
+    asked.show(answered, dismissed_lines(answered))
 
 
 def read(

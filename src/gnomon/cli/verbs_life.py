@@ -12,12 +12,14 @@ from gnomon.cli.durations import parse_duration, spoken
 from gnomon.cli.line import Line
 from gnomon.cli.options import AgentOption, HomeOption, Invocation, JsonOption, invocation
 from gnomon.cli.render import status_lines
-from gnomon.domain.errors import GnomonError, NeedsOperatorError
+from gnomon.domain.errors import GnomonError, NeedsOperatorError, UsageError
 from gnomon.domain.views import Done
 from gnomon.home import Home
 from gnomon.lock import Holder, holder
 
 STOP_SECONDS = 30.0
+LONGEST_PAUSE_SECONDS = 366 * 86_400
+"""As the operation takes it."""
 
 
 def register(app: typer.Typer) -> None:
@@ -140,7 +142,8 @@ def status(
 def pause(
     ctx: typer.Context,
     for_: Annotated[
-        str | None, typer.Option("--for", metavar="TIME", help="How long: 30m, 8h, 3d, 2w.")
+        str | None,
+        typer.Option("--for", metavar="TIME", help="How long: 30m, 8h, 3d, 2w; 366d at most."),
     ] = None,
     home: HomeOption = None,
     agent: AgentOption = None,
@@ -152,8 +155,17 @@ def pause(
     """
     asked = invocation(ctx, home, agent, as_json)
     seconds = parse_duration(for_) if for_ is not None else None
+    if seconds is not None and seconds > LONGEST_PAUSE_SECONDS:
+        raise UsageError(
+            f"{for_} is too long: a pause lasts at most {spoken(LONGEST_PAUSE_SECONDS)}.",
+            next_step="Without --for it lasts until `gnomon resume`.",
+        )
     done = asked.ask(asks.PAUSE, {} if seconds is None else {"for_seconds": seconds})
-    _say(asked, done, f"Paused for {spoken(seconds)}." if seconds else "Paused until `resume`.")
+    _say(
+        asked,
+        done,
+        f"Paused for {spoken(seconds)}." if seconds else "Paused until `gnomon resume`.",
+    )
 
 
 def resume(

@@ -1,5 +1,6 @@
 """`simulate`: days in seconds, over the real daemon."""
 
+import shlex
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from pathlib import Path
@@ -54,10 +55,11 @@ def simulate(  # noqa: PLR0913, PLR0917 - each is an option
     Examples: `gnomon simulate --days 7` · `gnomon simulate --days 30 --seed 3 --keep month` ·
     `gnomon simulate --operator stops-the-gateway --faults`
     """
-    from gnomon.simulate.world import Plan
+    from gnomon.simulate.world import Plan, check_keep
     from gnomon.simulate.world import simulate as live
 
     asked = invocation(ctx, home, agent, as_json)
+    check_keep(keep)
     if not as_json:
         asked.output.note(f"Living {days} days ...")
     lived = live(Plan(days=days, seed=seed, keep=keep, operator=operator.value, faults=faults))
@@ -83,7 +85,7 @@ def lines_of(lived: Simulated) -> Iterator[Line]:
     if not lived.violations:
         yield Line("Every invariant held.", "good")
     if lived.home is not None:
-        yield Line(f"Look at it: gnomon status --home {lived.home}", "faint")
+        yield Line(f"Look at it: gnomon --home {shlex.quote(lived.home)} status", "faint")
 
 
 def _counts(counts: Mapping[str, int]) -> str:

@@ -1,5 +1,6 @@
 """What each operation does, over an open core. One method an operation, a few lines each."""
 
+import asyncio
 from collections.abc import Callable
 
 from gnomon.daemon import arguments as args
@@ -8,7 +9,7 @@ from gnomon.daemon.health.status import status
 from gnomon.daemon.store import memo
 from gnomon.daemon.store.settings import change_setting
 from gnomon.domain.errors import NeedsOperatorError
-from gnomon.domain.instants import SECOND, Millis, iso
+from gnomon.domain.instants import SECOND, Millis, in_words, iso
 from gnomon.domain.views import (
     Done,
     Folder,
@@ -28,6 +29,8 @@ from gnomon.gateway.operation import Nothing, Progress
 
 TURN_GRACE_SECONDS = 120.0
 """How long a new model waits for turns that the old one is in the middle of."""
+CHANGE_SECONDS = 2.0
+"""How long whoever chose a model waits for the change itself."""
 
 
 class Acts:
@@ -60,6 +63,7 @@ class Acts:
             asked.session,
             asked.reply_to,
             core.broker.in_force.kind,
+            core.paused_until(),
             lambda part: progress(part) if isinstance(part, dict) else None,
         )
         core.stream.publish("chat", {"session": reply.session})
@@ -89,7 +93,9 @@ class Acts:
         read = [row for row in rows if row.format is not None]
         if read and not asked.dry_run:
             new = sum(row.new_observations for row in read)
-            self._core.stores.journal(f"Read {len(read)} files of history: {new} new turns.")
+            self._core.stores.journal(
+                f"Read {_of(len(read), 'transcript')}, {_of(new, 'turn')} new."
+            )
             self._core.stream.publish("history", {"files": len(read)})
             if self._running is not None:
                 self._core.background.run(self._core.findings.look())
@@ -133,10 +139,19 @@ class Acts:
         return await self._core.models.offers()
 
     async def use_model(self, asked: args.ModelUse, _: Progress) -> Done:
-        detail = await self._core.models.use(asked, self._core.broker)
+        detail = await self._core.models.choose(asked)
+        change = asyncio.create_task(self._change_over())
+        self._core.background.run(change)
+        await asyncio.wait({change}, timeout=CHANGE_SECONDS)
+        if change.done():
+            change.result()
+        return self._done(detail)
+
+    async def _change_over(self) -> None:
+        """What the old model began may end; nobody waits for that to hear what was chosen."""
+        await self._core.broker.use(self._core.models.in_force())
         await self._core.turns.over(TURN_GRACE_SECONDS)
         await self._core.world.model_changed()
-        return self._done(detail)
 
     async def fetch_model(self, _: Nothing, progress: Progress) -> Done:
         return self._done(await self._core.models.fetch(progress))
@@ -147,12 +162,13 @@ class Acts:
         now = self._core.platform.clock.wall()
         until = Millis(now + asked.for_seconds * SECOND) if asked.for_seconds is not None else None
         await self._core.pause(until)
-        words = FOREVER if until is None else iso(until)
+        words = FOREVER if until is None else in_words(iso(until))
         return self._done(f"Paused until {words}: no model calls, nothing shown.")
 
     async def resume(self, _: Nothing, __: Progress) -> Done:
-        await self._core.resume()
-        return self._done("It goes on.")
+        rested = self._core.paused_until() is not None
+        await self._core.resume()  # also where a pause has run out and the beat has not seen it
+        return self._done("It goes on.") if rested else Done(detail="It is not paused.")
 
     async def stop(self, _: Nothing, __: Progress) -> Done:
         if self._running is None:
@@ -185,6 +201,10 @@ class Acts:
         self._core.stores.journal(f"You: {detail}")
         self._core.say_status()
         return Done(detail=detail)
+
+
+def _of(count: int, noun: str) -> str:
+    return f"{count} {noun}" + ("" if count == 1 else "s")
 
 
 class Running:

@@ -12,7 +12,7 @@ from gnomon.daemon.cycle import Cycle, Improvement
 from gnomon.daemon.store import heartbeat
 from gnomon.daemon.store.heartbeat import Heartbeat
 from gnomon.domain.errors import GnomonError, UsageError
-from gnomon.domain.instants import SECOND, Millis, iso
+from gnomon.domain.instants import SECOND, Millis, in_words, iso
 
 
 @dataclass
@@ -159,5 +159,5 @@ class Life:
 def _began(last: Heartbeat | None, model: str, paused_until: str | None) -> str:
     """The journal's sentence for a start."""
     how = "" if last is None or last.ended else f" The life before crashed after {iso(last.wall)}."
-    rests = "" if paused_until is None else f" It is paused until {paused_until}."
+    rests = "" if paused_until is None else f" It is paused until {in_words(paused_until)}."
     return f"Started, version {__version__}, with the model {model}.{how}{rests}"

@@ -15,8 +15,10 @@ from pathlib import Path
 from typing import NoReturn, TextIO
 
 from gnomon.daemon.running_one import fresh_link, who_runs
+from gnomon.domain.commands import completed
 from gnomon.domain.errors import GnomonError, UsageError
-from gnomon.home import Home, default_home, home_option
+from gnomon.domain.instants import in_words
+from gnomon.home import Home, carried, default_home, home_option
 from gnomon.lock import Holder
 
 EXIT_FAULT = 1
@@ -38,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if running is not None:
             return _show(running, fresh_link(home, running), options)
     except GnomonError as error:
-        return _say_error(error, as_json=as_json)
+        return _say_error(error, carried(given, os.environ), as_json=as_json)
     if options.foreground:
         return _foreground(options)
     return _detach(options)
@@ -107,11 +109,11 @@ def _foreground(options: argparse.Namespace) -> int:
     try:
         asyncio.run(serve(home, options.agent, options.port, this_machine(), ready, began))
     except GnomonError as error:
-        return _say_error(error, as_json=options.json)
+        return _say_error(error, named(options.home), as_json=options.json)
     except OSError as error:
         if error.errno not in OF_THE_DISK:
             raise
-        return _say_error(disk_error(error), as_json=options.json)
+        return _say_error(disk_error(error), named(options.home), as_json=options.json)
     except KeyboardInterrupt:
         return 0
     return 0
@@ -126,7 +128,7 @@ def _detach(options: argparse.Namespace) -> int:
         ensure_root(home)
         log = open_log(home)
     except GnomonError as error:
-        return _say_error(error, as_json=options.json)
+        return _say_error(error, named(options.home), as_json=options.json)
     command = [sys.executable, "-m", "gnomon.daemon.main", "--foreground", "--json"]
     command += ["--home", str(options.home), "--agent", options.agent]
     command += ["--port", str(options.port)] if options.port is not None else []
@@ -153,7 +155,7 @@ def _detach(options: argparse.Namespace) -> int:
         if options.json:
             _write(sys.stdout, json.dumps(facts))
         else:
-            _write(sys.stderr, str(error.get("message", "")))
+            _write(sys.stderr, completed(str(error.get("message", "")), named(options.home)))
         return child.wait()
     say_ready(facts, as_json=options.json, named=named(options.home))
     if not options.no_open:
@@ -185,7 +187,8 @@ def say_ready(facts: dict[str, object], *, as_json: bool, named: str = "") -> No
         _write(sys.stdout, json.dumps(facts))
         return
     until = facts.get("paused_until")
-    paused = f"It is paused until {until}: `gnomon resume{named}` lets it go on.\n" if until else ""
+    ends = in_words(str(until))
+    paused = f"It is paused until {ends}: `gnomon resume{named}` lets it go on.\n" if until else ""
     _write(
         sys.stdout,
         f"Gnomon is running (pid {facts['pid']}, ready in {facts['seconds']} s).\n"
@@ -213,12 +216,12 @@ def way_in(login: str, named: str = "") -> str:
     return f"{said}\nWhere Gnomon says `gnomon`, type {here}, or put it on your PATH."
 
 
-def _say_error(error: GnomonError, *, as_json: bool) -> int:
+def _say_error(error: GnomonError, named: str, *, as_json: bool) -> int:
     if as_json:
         facts = {"code": error.code, "message": str(error), "facts": dict(error.facts)}
         _write(sys.stdout, json.dumps({"ready": False, "error": facts}))
     else:
-        _write(sys.stderr, str(error))
+        _write(sys.stderr, completed(str(error), named))
     return EXIT_USAGE if error.code in {"usage", "config"} else EXIT_FAULT
 
 

@@ -5,7 +5,6 @@ from pathlib import Path
 import msgspec
 
 from gnomon import config as configuration
-from gnomon.brokers.model import ModelBroker
 from gnomon.brokers.model_in_force import FREE, NO_MODEL, InForce, Prices, prices_of
 from gnomon.config import Config, ModelConfig
 from gnomon.daemon.arguments import ModelUse
@@ -74,8 +73,10 @@ class ModelsInForce:
         found = await offers.probe()
         return list(offers.offers(self.choice, self._platform.environ, found))
 
-    async def use(self, asked: ModelUse, broker: ModelBroker) -> str:
-        """Choose a model, in `config.toml` and at once. Raises UsageError, ConfigError."""
+    async def choose(self, asked: ModelUse) -> str:
+        """Choose a model, in `config.toml`; `in_force` makes it from then on. What is said of it
+        includes that its server does not answer. Raises UsageError, ConfigError.
+        """
         overriding = [name for name in ENVIRONMENT if self._platform.environ.get(name)]
         if overriding:
             raise UsageError(
@@ -93,11 +94,10 @@ class ModelsInForce:
         choice.read_key(chosen.key, self._platform.environ)
         self._write(wanted)
         self._config, self.choice = wanted, chosen
-        await broker.use(self.in_force())
         where = f" at {asked.url}" if asked.url else ""
         said = f"It uses {asked.name}{where} from now on."
         if chosen.kind == "local" and chosen.address and not await offers.listens(chosen.address):
-            return f"{said} Nothing answers there yet: start that server."
+            return f"{said} But nothing answers there: start that server, or choose another."
         return said
 
     async def fetch(self, progress: Progress) -> str:

@@ -22,6 +22,11 @@ def iso(at: Millis) -> str:
     return moment.isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
 
 
+def in_words(end: str) -> str:
+    """`2026-05-24 18:00 UTC`, as people are told an instant; one that is said in words stays."""
+    return f"{end[:10]} {end[11:16]} UTC" if end[:1].isdigit() else end
+
+
 def parse_iso(text: str) -> Millis:
     """Read any ISO 8601 instant that names its offset.
 

@@ -12,9 +12,7 @@ import msgspec
 
 from gnomon.domain.errors import UsageError
 from gnomon.gateway.operation import Operation
-
-MOST_OF_A_WORD = 80
-"""Characters that are repeated of what was given."""
+from gnomon.gateway.refused_words import MOST_OF_A_WORD, refused_words
 
 
 def arguments_of_body(operation: Operation, body: bytes) -> msgspec.Struct:
@@ -83,7 +81,7 @@ def _refusal(
         for sentence, next_step in _no_such(operation.arguments, name):
             said = sentence.format(repr(word[:MOST_OF_A_WORD]))
             return UsageError(said, next_step=next_step, reason="unknown")
-    return UsageError(f"{operation.name}: {_plainly(error)}.")
+    return UsageError(refused_words(operation.arguments, error))
 
 
 def _no_such(arguments: type[msgspec.Struct], name: str) -> Iterator[tuple[str, str]]:
@@ -92,13 +90,6 @@ def _no_such(arguments: type[msgspec.Struct], name: str) -> Iterator[tuple[str, 
         for meta in getattr(kind, "__metadata__", ()):
             if isinstance(meta, msgspec.Meta) and "no_such" in (meta.extra or {}):
                 yield (meta.extra or {})["no_such"]
-
-
-def _plainly(error: msgspec.ValidationError) -> str:
-    """`Expected int, got str - at $.lines` -> `lines: expected int, got str`."""
-    what, _, where = str(error).replace("`", "").partition(" - at $")
-    what = what[:1].lower() + what[1:]
-    return f"{where.lstrip('.')}: {what}" if where else what
 
 
 def _list_fields(arguments: type[msgspec.Struct]) -> set[str]:

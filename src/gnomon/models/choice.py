@@ -22,6 +22,7 @@ EMBEDDED = "embedded"
 NONE = "none"
 BASES = ("/v1", "/v1beta/openai")
 """How a base address ends; the second is Google's."""
+EXAMPLE = "http://127.0.0.1:11434/v1"
 UNNAMED = "default"
 """The model's name where only an address was given: most local servers serve one model."""
 
@@ -91,8 +92,8 @@ def _served(name: str, url: str, config: ModelConfig, environ: Mapping[str, str]
     if not (url or config.url):
         raise ConfigError(
             f"The model {name!r} needs the address of its server.",
-            next_step="Set GNOMON_MODEL_URL (or model.url) to a base that ends in /v1, or use "
-            "the model 'embedded' or 'none'.",
+            next_step=f"{_meant(name)}Give it with `--url`, GNOMON_MODEL_URL or model.url: a base "
+            f"that ends in /v1, as {EXAMPLE}. The models {EMBEDDED} and {NONE} need none.",
             key="model.url",
         )
     address = parse_address(url or config.url)
@@ -104,6 +105,13 @@ def _served(name: str, url: str, config: ModelConfig, environ: Mapping[str, str]
             key="model.url",
         )
     return Choice(name, "local" if address.private else "remote", address, key)
+
+
+def _meant(name: str) -> str:
+    import difflib  # for a slip of the pen alone
+
+    near = difflib.get_close_matches(name.lower(), (EMBEDDED, NONE), n=1)
+    return f"Did you mean {near[0]}? " if near else ""
 
 
 def _key_source(
@@ -141,7 +149,7 @@ def parse_address(url: str) -> Address:
 def _bad_url(why: str) -> ConfigError:
     return ConfigError(
         f"The model's address is off. {why}",
-        next_step="Set GNOMON_MODEL_URL (or model.url), as http://127.0.0.1:11434/v1.",
+        next_step=f"Give it with `--url`, GNOMON_MODEL_URL or model.url, as {EXAMPLE}.",
         key="model.url",
     )
 

@@ -43,6 +43,7 @@ from gnomon.resident.turn_text import (
     aside,
     fitting,
     reply_text,
+    resting,
     source_name,
     unanswered,
 )
@@ -206,9 +207,11 @@ class Chat:
             failures.append(Failure(tool=RECALL_TOOL, code=error.code))
             reply = unanswered("Your history could not be searched.", error)
         log.note(RunStep(step=0, entry={"tool": RECALL_TOOL, "hits": len(hits)}))
+        if args.paused_until is not None:
+            reply = f"{reply}\n\n{resting(args.paused_until)}"
         send_part({"text": reply})
         said: ModelReply | None = None
-        if args.model_kind == "demo":
+        if args.model_kind == "demo" and args.paused_until is None:
             try:
                 with self._step(run, "model", send_part, demo=True):
                     said = await self._aside(args.text, scaffold, run)

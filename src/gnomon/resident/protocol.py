@@ -96,7 +96,9 @@ class TickReply(Said, frozen=True):
 
 
 class TurnArguments(Said, frozen=True):
-    """`imported`: whether anything of other agents' history was read."""
+    """`imported`: whether anything of other agents' history was read. `paused_until`: no model
+    will answer until then, an instant or words; null while nothing is paused.
+    """
 
     session: str
     turn: int
@@ -105,6 +107,7 @@ class TurnArguments(Said, frozen=True):
     model_kind: ModelKind
     reply_to: str | None = None
     imported: bool = False
+    paused_until: str | None = None
 
 
 class StopArguments(Said, frozen=True):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from gnomon.agent.context import estimate
 from gnomon.agent.run import RunResult, StopReason
 from gnomon.domain.errors import GnomonError
+from gnomon.domain.instants import in_words
 from gnomon.domain.messages import Message
 from gnomon.domain.views import Source
 
@@ -81,3 +82,8 @@ def aside(text: str) -> str | None:
 def unanswered(what: str, error: GnomonError) -> str:
     """What did not work, why, and what to do: for the operator."""
     return f"{what} {error}"
+
+
+def resting(until: str) -> str:
+    """Why nothing but the history answers, and how to end that. `until`: an instant, or words."""
+    return f"It is paused until {in_words(until)}; `gnomon resume` lets it go on."

@@ -68,9 +68,8 @@ class Plan:
 
 
 def simulate(plan: Plan) -> Simulated:
-    """Live the plan. Raises UsageError when `keep` already holds something."""
-    if plan.keep is not None and plan.keep.exists() and any(plan.keep.iterdir()):
-        raise UsageError(f"{plan.keep} is not empty.", next_step="Name a new folder with --keep.")
+    """Live the plan. Raises UsageError when it cannot be kept where that is wanted."""
+    check_keep(plan.keep)
     began = time.perf_counter()
     in_memory = MEMORY if os.access(MEMORY, os.W_OK) else None
     with tempfile.TemporaryDirectory(prefix="gnomon-simulated-", dir=in_memory) as folder:
@@ -81,6 +80,15 @@ def simulate(plan: Plan) -> Simulated:
         if plan.keep is not None:
             shutil.copytree(folder, plan.keep, dirs_exist_ok=True)
         return msgspec.structs.replace(lived, seconds=round(time.perf_counter() - began, 3))
+
+
+def check_keep(folder: Path | None) -> None:
+    """Raises UsageError when something is there already: nothing is lived for it."""
+    if folder is None or not folder.exists():
+        return
+    if not folder.is_dir() or any(folder.iterdir()):
+        what = "is not empty" if folder.is_dir() else "is not a folder"
+        raise UsageError(f"{folder} {what}.", next_step="Name a new folder with --keep.")
 
 
 class _World:

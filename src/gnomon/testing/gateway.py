@@ -182,6 +182,7 @@ class FakeGateway:
         turn: int = 1,
         history: Sequence[Message] = (),
         reply_to: str | None = None,
+        paused_until: str | None = None,
     ) -> TurnReply:
         args = TurnArguments(
             session=session,
@@ -190,6 +191,7 @@ class FakeGateway:
             history=tuple(history),
             model_kind=self.kind,
             reply_to=reply_to,
+            paused_until=paused_until,
         )
         return read(await self.ask("turn", fields(args)), TurnReply)
 

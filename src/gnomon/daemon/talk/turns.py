@@ -151,6 +151,7 @@ class Turns:
         session: str | None,
         reply_to: str | None,
         kind: ModelKind,
+        paused_until: str | None,
         on_part: Callable[[Json], None],
     ) -> TurnReply:
         """Hand one turn to the resident and give its reply. Cancelling cancels the turn."""
@@ -171,6 +172,7 @@ class Turns:
                         "reply_to": reply_to,
                         "history": msgspec.to_builtins(conversations.history(talk)),
                         "model_kind": kind,
+                        "paused_until": paused_until,
                         "imported": self._stores.files["observations-imported"].head.seq > 0,
                     },
                     on_part,
