@@ -15,7 +15,7 @@ from bench.row import Row, bounded
 from gnomon.clock import SystemClock
 from gnomon.daemon.watch.inotify import Change
 from gnomon.daemon.watch.watching import Watching
-from gnomon.domain.views import ImportRow
+from gnomon.domain.views_history import ImportRow
 
 FOLDERS = 1_000
 FILES = 100

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gnomon.domain.instants import Millis
 from gnomon.domain.ledgers import BODIES
-from gnomon.domain.views import ImportRow
+from gnomon.domain.views_history import ImportRow
 from gnomon.ledger.codec import decode_line, encode_line
 from gnomon.observe.identity import Owners
 from gnomon.observe.transcripts import lines as lines_module

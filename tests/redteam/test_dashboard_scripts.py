@@ -8,19 +8,14 @@ import pytest_asyncio
 from playwright.async_api import Browser
 
 from gnomon.domain.events import Event
-from gnomon.domain.views import (
-    Check,
+from gnomon.domain.views import Check, Diagnosis, Folder, MessageView, ModelOffer, SessionView
+from gnomon.domain.views_history import (
     Correction,
     CostRow,
-    Diagnosis,
     FailureGroup,
-    Folder,
     HistoryFound,
     LooseEnd,
-    MessageView,
-    ModelOffer,
     Repeat,
-    SessionView,
 )
 from gnomon.gateway import admit
 from gnomon.gateway.dashboard import pages

@@ -9,30 +9,32 @@ import pytest
 
 from gnomon.domain.errors import GnomonError, NeedsOperatorError, UsageError
 from gnomon.domain.views import (
-    BadLine,
     BudgetView,
     Check,
-    Correction,
-    CostRow,
     Diagnosis,
     Done,
-    FailureGroup,
     FirstBad,
     Folder,
-    ImportRow,
     Journal,
     LedgerReport,
     LoginLink,
-    LooseEnd,
     ModelOffer,
     ModelView,
-    Repeat,
-    Report,
     Source,
     StandingCost,
     Status,
-    TokenCounts,
     Verification,
+)
+from gnomon.domain.views_history import (
+    BadLine,
+    Correction,
+    CostRow,
+    FailureGroup,
+    ImportRow,
+    LooseEnd,
+    Repeat,
+    Report,
+    TokenCounts,
 )
 from tests.fake_gnomon import FakeConnection, run_cli
 

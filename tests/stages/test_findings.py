@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from gnomon.domain.instants import DAY, HOUR, Millis, iso
-from gnomon.domain.views import Correction, LooseEnd, Report, Source
+from gnomon.domain.views import Source
+from gnomon.domain.views_history import Correction, LooseEnd, Report
 from gnomon.observe.findings import findings
 from tests.world_kit import START, Gateway, World, in_virtual_time
 

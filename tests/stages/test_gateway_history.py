@@ -6,7 +6,7 @@ import pytest
 
 from gnomon.domain.errors import UsageError
 from gnomon.domain.records_observe import ImportedSession
-from gnomon.domain.views import ImportRow
+from gnomon.domain.views_history import ImportRow
 from gnomon.testing.facts import a_stranger, an_import_row
 from tests.world_kit import World, in_virtual_time
 

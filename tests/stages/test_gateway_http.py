@@ -13,7 +13,7 @@ import pytest
 
 from gnomon.domain.errors import NoModelError, UsageError
 from gnomon.domain.instants import DAY, MINUTE, SECOND
-from gnomon.domain.views import Report
+from gnomon.domain.views_history import Report
 from gnomon.gateway.authority import MAX_FAILURES
 from gnomon.gateway.listen import Listener, listen
 from gnomon.gateway.operation import Nothing, Operation

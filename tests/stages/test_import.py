@@ -10,7 +10,7 @@ from gnomon.clock import SystemClock
 from gnomon.domain.errors import PipeError, UsageError
 from gnomon.domain.ledgers import BODIES
 from gnomon.domain.records_observe import ImportedSession, Observation
-from gnomon.domain.views import ImportRow
+from gnomon.domain.views_history import ImportRow
 from gnomon.ledger.file import LedgerFile
 from gnomon.observe.importing import import_paths
 from gnomon.testing.observe import ClaudeWriter, importer_here

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from gnomon.domain.instants import parse_iso
-from gnomon.domain.views import ImportRow
+from gnomon.domain.views_history import ImportRow
 from gnomon.observe.identity import Owners
 from gnomon.observe.transcripts.file_fold import FoundSession, FoundTurn
 from gnomon.observe.transcripts.reading import Reading

@@ -18,7 +18,7 @@ from gnomon.daemon.watch.watched import MOST_DIRTY, Dirty, folders
 from gnomon.daemon.watch.watching import APART, FRESH, Watching
 from gnomon.domain.errors import PipeError, UsageError
 from gnomon.domain.instants import MINUTE, Millis, iso
-from gnomon.domain.views import ImportRow
+from gnomon.domain.views_history import ImportRow
 from gnomon.testing.facts import an_import_row
 
 NOW = Millis(1_780_000_000_000)

@@ -13,7 +13,7 @@ from gnomon.clock import SystemClock
 from gnomon.domain.ledgers import BODIES
 from gnomon.domain.ports import Call
 from gnomon.domain.records_observe import ImportedSession, Observation
-from gnomon.domain.views import ImportRow
+from gnomon.domain.views_history import ImportRow
 from gnomon.ledger.file import LedgerFile
 from gnomon.observe.importing import import_paths
 from gnomon.observe.prices import packaged_prices

@@ -7,7 +7,8 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page
 
-from gnomon.domain.views import Check, CostRow, Diagnosis, LooseEnd, MessageView, ModelView
+from gnomon.domain.views import Check, Diagnosis, MessageView, ModelView
+from gnomon.domain.views_history import CostRow, LooseEnd
 from gnomon.testing.facts import a_report, a_status
 from gnomon.testing.operations import PretendedHouse
 from gnomon.testing.referee import an_item, some_items

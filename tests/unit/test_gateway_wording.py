@@ -4,7 +4,8 @@ import msgspec
 import pytest
 
 from gnomon.domain.instants import Millis
-from gnomon.domain.views import Check, ModelKind, ModelOffer, ModelView, Report
+from gnomon.domain.views import Check, ModelKind, ModelOffer, ModelView
+from gnomon.domain.views_history import Report
 from gnomon.gateway.dashboard import wording
 from gnomon.gateway.dashboard.exact_text import exact
 from gnomon.gateway.dashboard.labels import Labels, read_labels

@@ -6,7 +6,7 @@ import pytest
 
 from gnomon.domain.instants import HOUR, MINUTE, Millis, iso, parse_iso
 from gnomon.domain.records_observe import Failure, ImportedSession, ModelTokens, Observation
-from gnomon.domain.views import CostRow, Report
+from gnomon.domain.views_history import CostRow, Report
 from gnomon.observe.price_list import Price, PriceList
 from gnomon.observe.report import MOST_SOURCES, keeps_failing, misses, report, resume, total
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from gnomon.domain import views, views_change, views_referee
+from gnomon.domain import views, views_change, views_history, views_referee
 
 R = TypeVar("R")
 
@@ -27,8 +27,8 @@ CHAT_SESSIONS = Ask("chat.sessions", list[views.SessionView])
 CHAT_MESSAGES = Ask("chat.messages", list[views.MessageView])
 CHAT_UNDO = Ask("chat.undo", views.Done)
 
-HISTORY_IMPORT = Ask("history.import", list[views.ImportRow])
-HISTORY_REPORT = Ask("history.report", views.Report)
+HISTORY_IMPORT = Ask("history.import", list[views_history.ImportRow])
+HISTORY_REPORT = Ask("history.report", views_history.Report)
 
 FOLDERS_LIST = Ask("folders.list", list[views.Folder])
 FOLDERS_ADD = Ask("folders.add", views.Done)

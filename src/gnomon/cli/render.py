@@ -122,7 +122,7 @@ def _standing(cost: views.StandingCost) -> str:
         parts.append(f"${cost.usd_per_hour:.4f}")
     if cost.seconds_per_hour is not None:
         parts.append(f"{cost.seconds_per_hour:.0f} s of inference")
-    return ", ".join(parts) + " an hour" if parts else ""
+    return ", ".join(parts) + " in the last hour" if parts else ""
 
 
 def folder_lines(folders: Sequence[views.Folder]) -> list[Line]:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from gnomon.cli.line import Line
 from gnomon.cli.render import day, plural, source_lines, table
 from gnomon.cli.terminal_text import one_line
-from gnomon.domain import views
+from gnomon.domain import views, views_history
 from gnomon.domain.json_value import Fields, Json
 from gnomon.observe.report import keeps_failing, misses, total
 
@@ -29,7 +29,7 @@ SECTIONS = {
 """A section's title, and what an empty one means."""
 
 
-def import_lines(rows: Sequence[views.ImportRow], *, dry_run: bool) -> list[Line]:
+def import_lines(rows: Sequence[views_history.ImportRow], *, dry_run: bool) -> list[Line]:
     """What was read, then what could not be, then what is new."""
     read = [row for row in rows if row.format is not None]
     cells = (
@@ -61,7 +61,7 @@ def import_lines(rows: Sequence[views.ImportRow], *, dry_run: bool) -> list[Line
     return [*lines, Line(ending, "good"), Line("See: gnomon report", "faint")]
 
 
-def _without_transcript(rows: Sequence[views.ImportRow]) -> list[Line]:
+def _without_transcript(rows: Sequence[views_history.ImportRow]) -> list[Line]:
     """Which they are, and what would have been one."""
     if not rows:
         return []
@@ -75,12 +75,12 @@ def _without_transcript(rows: Sequence[views.ImportRow]) -> list[Line]:
     return lines
 
 
-def unreadable(rows: Sequence[views.ImportRow]) -> list[views.ImportRow]:
+def unreadable(rows: Sequence[views_history.ImportRow]) -> list[views_history.ImportRow]:
     """What could not be read at all, which is not the same as empty (its note says why)."""
     return [row for row in rows if row.note is not None and row.note.startswith("unreadable")]
 
 
-def _bad_lines(row: views.ImportRow) -> list[Line]:
+def _bad_lines(row: views_history.ImportRow) -> list[Line]:
     if not row.bad_lines:
         return []
     count = plural(len(row.bad_lines), "bad line")
@@ -93,7 +93,7 @@ def _bad_lines(row: views.ImportRow) -> list[Line]:
     return lines
 
 
-def report_lines(report: views.Report) -> list[Line]:
+def report_lines(report: views_history.Report) -> list[Line]:
     """The five sections, in the order of page 8; an empty one says so, and when something would
     stand there. Where nothing was read it says how to.
     """
@@ -111,7 +111,7 @@ def report_lines(report: views.Report) -> list[Line]:
     ]
 
 
-def _missed(report: views.Report) -> list[Line]:
+def _missed(report: views_history.Report) -> list[Line]:
     """Why nothing was found, where what was read lies elsewhere than what was asked for."""
     if not misses(report):
         return []
@@ -133,7 +133,7 @@ def _section(name: str, lines: list[Line]) -> list[Line]:
     ]
 
 
-def _corrections(found: Sequence[views.Correction]) -> list[Line]:
+def _corrections(found: Sequence[views_history.Correction]) -> list[Line]:
     lines: list[Line] = []
     for each in found[:SHOWN]:
         last = each.last_at[:10] if each.last_at else _latest(each.sources)
@@ -150,7 +150,7 @@ def _latest(sources: Sequence[views.Source]) -> str:
     return sources[0].dated if sources else views.UNDATED
 
 
-def _failures(found: Sequence[views.FailureGroup]) -> list[Line]:
+def _failures(found: Sequence[views_history.FailureGroup]) -> list[Line]:
     again, once = keeps_failing(found)
     rows = (
         (
@@ -173,14 +173,14 @@ def _failures(found: Sequence[views.FailureGroup]) -> list[Line]:
     return lines
 
 
-def _repeats(found: Sequence[views.Repeat]) -> list[Line]:
+def _repeats(found: Sequence[views_history.Repeat]) -> list[Line]:
     return [
         Line(f"  {one_line(each.procedure)} ({plural(each.count, 'time')}, {each.clean} clean)")
         for each in found[:SHOWN]
     ]
 
 
-def _loose_ends(found: Sequence[views.LooseEnd]) -> list[Line]:
+def _loose_ends(found: Sequence[views_history.LooseEnd]) -> list[Line]:
     lines: list[Line] = []
     for each in found[:SHOWN]:
         title = f": {one_line(each.title, 100)}" if each.title else ""
@@ -190,7 +190,7 @@ def _loose_ends(found: Sequence[views.LooseEnd]) -> list[Line]:
     return lines
 
 
-def _cost(found: Sequence[views.CostRow]) -> list[Line]:
+def _cost(found: Sequence[views_history.CostRow]) -> list[Line]:
     rows = (
         (
             f"  {'no listed price' if each.usd is None else f'${each.usd:.2f}'}",
@@ -207,7 +207,7 @@ def _cost(found: Sequence[views.CostRow]) -> list[Line]:
     return lines
 
 
-def shareable(report: views.Report) -> Fields:
+def shareable(report: views_history.Report) -> Fields:
     """Counts alone: no text, no path, no session, no project (page 8)."""
     clean = sum(each.clean for each in report.repeats)
     return {

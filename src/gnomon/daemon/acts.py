@@ -13,17 +13,14 @@ from gnomon.domain.instants import SECOND, Millis, in_words, iso
 from gnomon.domain.views import (
     Done,
     Folder,
-    HistoryFound,
-    ImportRow,
     LoginLink,
     MessageView,
     ModelOffer,
-    Report,
     SessionView,
     Status,
     TurnReply,
-    WatchView,
 )
+from gnomon.domain.views_history import HistoryFound, ImportRow, Report, WatchView
 from gnomon.gateway.authority import Authority
 from gnomon.gateway.operation import Nothing, Progress
 

@@ -49,7 +49,7 @@ from gnomon.domain.manifest import Manifest
 from gnomon.domain.policy import Autonomy, lower
 from gnomon.domain.records import Spend
 from gnomon.domain.records_referee import SurfaceEmitted
-from gnomon.domain.views import ImportRow
+from gnomon.domain.views_history import ImportRow
 from gnomon.gateway.stream import Stream
 from gnomon.home import AgentPaths, Home
 from gnomon.referee.config import Loaded

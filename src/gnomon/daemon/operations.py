@@ -21,6 +21,7 @@ from gnomon.daemon.inbox.artifact_pages import artifact_rows
 from gnomon.daemon.inbox.inbox import inbox_rows
 from gnomon.daemon.store.disk_words import naming_the_disk
 from gnomon.domain import views
+from gnomon.domain.views_history import HistoryFound, ImportRow, Report, WatchView
 from gnomon.gateway.operation import Nothing, Operation, Progress
 
 Run = Callable[[Any, Progress], Awaitable[Any]]
@@ -46,22 +47,30 @@ def table(core: Core, acts: Acts) -> dict[str, Operation]:
             "history.found",
             "Histories of other agents here",
             Nothing,
-            list[views.HistoryFound],
+            list[HistoryFound],
             acts.found,
         ),
         Operation(
             "history.import",
             "Read histories",
             args.HistoryImport,
-            list[views.ImportRow],
+            list[ImportRow],
             naming_the_disk(acts.import_history),
             outlives_pages=True,
         ),
         _reads(
-            "history.report", "What the history says", args.HistoryReport, views.Report, acts.report
+            "history.report",
+            "What the history says",
+            args.HistoryReport,
+            Report,
+            acts.report,
         ),
         _reads(
-            "history.watching", "Whether they are watched", Nothing, views.WatchView, acts.watching
+            "history.watching",
+            "Whether they are watched",
+            Nothing,
+            WatchView,
+            acts.watching,
         ),
         _acts("history.watch", "Read histories on", args.HistoryWatch, views.Done, acts.watch),
         _reads(

@@ -14,7 +14,7 @@ import msgspec
 
 from gnomon.domain.ledgers import GENESIS, Line
 from gnomon.domain.records_observe import ImportedSession, Observation
-from gnomon.domain.views import ImportRow
+from gnomon.domain.views_history import ImportRow
 from gnomon.observe.identity import ENTRY, digest, key
 
 _TURN_ID = re.compile(r"[0-9a-f]{1,16}", re.ASCII)

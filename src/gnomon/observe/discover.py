@@ -11,7 +11,7 @@ from datetime import date
 from pathlib import Path
 
 from gnomon.domain.instants import DAY
-from gnomon.domain.views import HistoryFound
+from gnomon.domain.views_history import HistoryFound
 
 MOST_FILES = 200_000
 _ROLLOUT = re.compile(r"rollout-(\d{4})-(\d{2})-(\d{2})T")

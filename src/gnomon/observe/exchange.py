@@ -7,7 +7,7 @@ importer never runs ahead of what the gateway has written, and neither holds a h
 import msgspec
 
 from gnomon.domain.records_observe import ImportedSession, Observation
-from gnomon.domain.views import ImportRow
+from gnomon.domain.views_history import ImportRow
 from gnomon.observe.cursors import Fingerprint
 from gnomon.observe.transcripts.reading import Progress
 

@@ -13,7 +13,8 @@ from pathlib import PurePosixPath
 from gnomon.domain.canonical import canonical
 from gnomon.domain.instants import DAY, Millis, parse_iso
 from gnomon.domain.json_value import Fields
-from gnomon.domain.views import Correction, LooseEnd, Report, Source
+from gnomon.domain.views import Source
+from gnomon.domain.views_history import Correction, LooseEnd, Report
 
 SESSIONS = 2
 RECENT = 3 * DAY

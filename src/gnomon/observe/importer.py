@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from gnomon.domain.records_observe import ImportedSession, Observation
-from gnomon.domain.views import ImportRow
+from gnomon.domain.views_history import ImportRow
 from gnomon.observe.cursors import Fingerprint, ReadFile, body_digest, load
 from gnomon.observe.exchange import Batch, FinishedFile
 from gnomon.observe.identity import Owners

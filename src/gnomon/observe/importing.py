@@ -17,7 +17,7 @@ from gnomon.domain.json_value import Fields
 from gnomon.domain.ledgers import GENESIS
 from gnomon.domain.plain_text import clean
 from gnomon.domain.ports import Call, Ledger
-from gnomon.domain.views import ImportRow
+from gnomon.domain.views_history import ImportRow
 from gnomon.observe.cursors import Cursors, ReadFile, encode, from_lines, load, turn_key
 from gnomon.observe.exchange import Batch
 from gnomon.observe.identity import compacted

@@ -17,7 +17,8 @@ from gnomon.domain.errors import BreakerOpenError, BudgetError, NoModelError, Pa
 from gnomon.domain.instants import MINUTE, Millis, parse_iso
 from gnomon.domain.plain_text import one_line
 from gnomon.domain.records_observe import Failure, ImportedSession, ModelTokens, Observation
-from gnomon.domain.views import (
+from gnomon.domain.views import Source
+from gnomon.domain.views_history import (
     Correction,
     CostRow,
     FailureGroup,
@@ -25,7 +26,6 @@ from gnomon.domain.views import (
     LooseEndKind,
     Repeat,
     Report,
-    Source,
 )
 from gnomon.observe.corrections import own_words
 from gnomon.observe.families import REJECTED

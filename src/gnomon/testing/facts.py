@@ -5,26 +5,28 @@ from typing import Any
 import msgspec
 
 from gnomon.domain.views import (
-    BadLine,
     BudgetView,
     Check,
-    Correction,
-    CostRow,
     Diagnosis,
-    FailureGroup,
     FirstBad,
-    ImportRow,
     LedgerReport,
-    LooseEnd,
-    LooseEndKind,
     ModelView,
-    Repeat,
-    Report,
     Source,
     StandingCost,
     Status,
-    TokenCounts,
     Verification,
+)
+from gnomon.domain.views_history import (
+    BadLine,
+    Correction,
+    CostRow,
+    FailureGroup,
+    ImportRow,
+    LooseEnd,
+    LooseEndKind,
+    Repeat,
+    Report,
+    TokenCounts,
 )
 
 NO_TOKENS = TokenCounts(input=None, output=None, cache_read=None, cache_creation=None)

@@ -17,20 +17,17 @@ from gnomon.domain.views import (
     Diagnosis,
     Done,
     Folder,
-    HistoryFound,
-    ImportRow,
     Journal,
     LedgerReport,
     MessageView,
     ModelOffer,
     MonthLink,
-    Report,
     SessionView,
     Status,
     TurnReply,
     Verification,
-    WatchView,
 )
+from gnomon.domain.views_history import HistoryFound, ImportRow, Report, WatchView
 from gnomon.gateway.authority import Authority, Session, digest
 from gnomon.gateway.operation import Authority as Scope
 from gnomon.gateway.operation import Nothing, Operation, Progress

@@ -9,7 +9,7 @@ from gnomon.daemon.inbox.surfaces import Asked, Payload, Surfaces
 from gnomon.daemon.store.memo import Memo
 from gnomon.domain.errors import StateError
 from gnomon.domain.instants import DAY, HOUR, Millis
-from gnomon.domain.views import Report
+from gnomon.domain.views_history import Report
 from gnomon.observe.findings import Finding, findings
 
 FILE = "findings.json"

@@ -14,7 +14,8 @@ from gnomon.domain.errors import UsageError
 from gnomon.domain.ledgers import LedgerName
 from gnomon.domain.ports import Call
 from gnomon.domain.records_observe import ImportedSession, Observation
-from gnomon.domain.views import HistoryFound, ImportRow, Report, Source
+from gnomon.domain.views import Source
+from gnomon.domain.views_history import HistoryFound, ImportRow, Report
 from gnomon.gateway.operation import Progress
 from gnomon.home import AgentPaths
 from gnomon.observe.cursors import load

@@ -13,7 +13,7 @@ from gnomon.daemon.watch.inotify import Change, Inotify, is_bound
 from gnomon.daemon.watch.watched import DEPTH, MOST_FOLDERS, Dirty, folders
 from gnomon.domain.errors import GnomonError, UsageError
 from gnomon.domain.instants import MINUTE, Millis, parse_iso
-from gnomon.domain.views import ImportRow, WatchView
+from gnomon.domain.views_history import ImportRow, WatchView
 from gnomon.observe.discover import history_folder
 
 APART = 5 * MINUTE

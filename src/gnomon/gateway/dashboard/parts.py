@@ -8,16 +8,8 @@ whose operation does not exist is absent.
 from collections.abc import Mapping
 
 from gnomon.domain.errors import UsageError
-from gnomon.domain.views import (
-    ArtifactShown,
-    Diagnosis,
-    HistoryFound,
-    InboxItem,
-    InboxShown,
-    ModelOffer,
-    Report,
-    Status,
-)
+from gnomon.domain.views import ArtifactShown, Diagnosis, InboxItem, InboxShown, ModelOffer, Status
+from gnomon.domain.views_history import HistoryFound, Report
 from gnomon.domain.views_referee import Fitness, LedgerPage
 from gnomon.gateway.dashboard import documents, fitness_words, wording
 from gnomon.gateway.dashboard.part import Ask, Facts, Part, Query

@@ -13,7 +13,8 @@ import msgspec
 from gnomon.domain.events import Event
 from gnomon.domain.instants import DAY, Millis, iso
 from gnomon.domain.json_value import Fields
-from gnomon.domain.views import Check, JailLevel, ModelOffer, Report, Status
+from gnomon.domain.views import Check, JailLevel, ModelOffer, Status
+from gnomon.domain.views_history import Report
 from gnomon.gateway.stream import Entry
 
 UNSEEN = re.compile(

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from gnomon.domain.plain_text import clean, one_line
 from gnomon.domain.records_observe import ImportedSession, Observation
-from gnomon.domain.views import TokenCounts
+from gnomon.domain.views_history import TokenCounts
 from gnomon.observe.identity import Recent, key
 from gnomon.observe.transcripts.draft import Draft
 from gnomon.observe.transcripts.events import (

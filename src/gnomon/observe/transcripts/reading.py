@@ -10,7 +10,7 @@ from typing import BinaryIO
 import msgspec
 
 from gnomon.domain.plain_text import clean, one_line
-from gnomon.domain.views import BadLine, ImportRow, TokenCounts
+from gnomon.domain.views_history import BadLine, ImportRow, TokenCounts
 from gnomon.observe.transcripts.events import AnyEvent, NotARecord, Parser
 from gnomon.observe.transcripts.file_fold import Claims, FileFold, FoundSession, FoundTurn
 from gnomon.observe.transcripts.lines import RawLine, lines_of
