@@ -59,15 +59,3 @@ async def test_a_model_is_chosen_at_once_while_the_old_one_ends_what_it_began(
         assert (core.broker.in_force.name, turn.done()) == ("new", False)
         go_on.set()
         assert (await turn).reply == "fine"
-
-
-async def test_the_journal_counts_transcripts_as_the_import_does(tmp_path: Path) -> None:
-    folder = tmp_path / "logs"
-    folder.mkdir()
-    (folder / "plain.txt").write_text("hello\n")
-    machine = Machine(FakeClock(), SequenceIds())
-    async with open_core(Home(tmp_path / "home"), "main", machine.platform()) as core:
-        asked = args.HistoryImport(paths=(str(folder),))
-        rows = await Acts(core).import_history(asked, lambda _: None)
-        assert [row.format for row in rows] == [None]
-        assert "Read 0 transcripts, 0 turns new." in journal(core)

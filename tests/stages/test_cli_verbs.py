@@ -163,7 +163,7 @@ def test_status_says_what_it_is_and_does_on_one_screen() -> None:
         "idle 3, budget 1",
         "importer full, resident full",
         "no calls until 2026-05-24 18:00 UTC: the model kept failing",
-        "900 tokens, $0.0000, 60 s of inference an hour",
+        "900 tokens, $0.0000, 60 s of inference in the last hour",
         "the flaky test",
         "next tick   2026-05-24 18:02 UTC",
     ):

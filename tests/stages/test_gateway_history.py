@@ -80,8 +80,8 @@ def test_an_import_of_what_is_no_transcript_is_not_told_as_one(
             (line,) = [
                 each
                 for each in (await gateway.ask("journal.tail", lines=20)).lines
-                if "of history" in each
+                if "transcript" in each
             ]
-            assert "Read 1 files of history: 5 new turns." in line
+            assert "Read 1 transcript, 5 turns new." in line
 
     in_virtual_time(live)
