@@ -160,10 +160,10 @@ class World:
         return self.clock.wall()
 
     @asynccontextmanager
-    async def up(self, *, crashes: bool = False) -> AsyncGenerator[Gateway]:
+    async def up(self, *, crashes: bool = False, boot: str = "boot") -> AsyncGenerator[Gateway]:
         """One life of a gateway. `crashes`: it ends without a word."""
         async with open_core(self.home, AGENT, self.platform) as core:
-            life = Life(core, boot="boot")
+            life = Life(core, boot=boot)
             await life.begin()
             gateway = Gateway(core, life, dict(table(core, Acts(core, alive()))))
             yield gateway
@@ -194,3 +194,14 @@ def alive() -> Running:
 
 def kinds(lines: Sequence[Any]) -> list[str]:
     return [line.kind() for line in lines]
+
+
+def lived(root: Path, story: Callable[[World, Gateway], Awaitable[None]], **settings: Any) -> None:
+    """Tell a story of one life."""
+
+    async def run() -> None:
+        world = World(root / "home", **settings)
+        async with world.up() as gateway:
+            await story(world, gateway)
+
+    in_virtual_time(run)

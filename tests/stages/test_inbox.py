@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,20 +13,9 @@ from gnomon.domain.messages import ModelRequest
 from gnomon.domain.records_referee import ClockStepped, GatewayStarted, GatewayStopped
 from gnomon.referee.config import default_text
 from gnomon.trust.roles import check_append
-from tests.world_kit import BROWSER, CLI, CLIENT, Gateway, World, in_virtual_time, kinds
+from tests.world_kit import BROWSER, CLI, CLIENT, Gateway, World, in_virtual_time, kinds, lived
 
 TEN_MINUTES = json.dumps(json.loads(default_text()) | {"horizon_seconds": 600})
-
-
-def lived(root: Path, story: Callable[[World, Gateway], Awaitable[None]], **settings: Any) -> None:
-    """Tell a story of one life."""
-
-    async def run() -> None:
-        world = World(root / "home", **settings)
-        async with world.up() as gateway:
-            await story(world, gateway)
-
-    in_virtual_time(run)
 
 
 # --- by name, from the seed --------------------------------------------------------------------

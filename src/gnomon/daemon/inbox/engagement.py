@@ -13,6 +13,7 @@ from functools import cached_property
 
 from msgspec.structs import replace
 
+from gnomon.clock_step import ClockChange
 from gnomon.daemon.inbox.watch import Watch
 from gnomon.daemon.store import heartbeat
 from gnomon.daemon.store.heartbeat import Heartbeat
@@ -92,7 +93,7 @@ class EngagementBook:
         """
         async with self._one:
             self.watch.boot = boot
-            now = await self._note_step()
+            now, _ = await self._look()
             lines = heartbeat.lines_at_start(self.watch.last, now)
             await self._write([self._dated(line) for line in lines])
             await self._write(engagement.at_start(self.state(), self._wall()))
@@ -140,8 +141,7 @@ class EngagementBook:
         what must not be before it.
         """
         async with self._one:
-            now, change = self.watch.look()
-            await self._note_step()
+            now, change = await self._look()
             if self.watch.lives:
                 if self.state().availability.is_up:  # a pause goes on while the machine sleeps
                     slept = availability.slept(change.asleep_seconds, self.watch.boot)
@@ -151,15 +151,15 @@ class EngagementBook:
 
     # --- inside ------------------------------------------------------------------------------
 
-    async def _note_step(self) -> Heartbeat:
-        """Note that the clock was set since the ledger last knew of it; the clocks now. One whose
-        note stands already, since whoever wrote it was cut short, is only taken in.
+    async def _look(self) -> tuple[Heartbeat, ClockChange]:
+        """The clocks now, and what changed; that they were set is noted. A step whose note stands
+        already, since whoever wrote it was cut short, is only taken in.
         """
         last = self.watch.last
         now, change = self.watch.look()
         seconds = change.step_seconds
         if last is None or not seconds:
-            return now
+            return now, change
         before = iso(last.wall)
         if self.state().availability.noted_from != before:
             if seconds < 0:
@@ -169,17 +169,17 @@ class EngagementBook:
             )
             self._stores.journal(f"The clock was set by {seconds} s.")
         self.watch.stepped(seconds)
-        return now
+        return now, change
 
     def _dated(self, line: GatewayLine) -> GatewayLine:
         """A stop within a pause says for how long it has been away already, for a fold that
         begins within the pause.
         """
-        now, away = self.state().availability, self.state().availability.away_since
-        if away is None or isinstance(line, GatewayStarted):
+        known = self.state().availability
+        if known.away_since is None or isinstance(line, GatewayStarted):
             return line
-        seconds = max(0, now.steady(self._wall()) - away) // SECOND
-        return replace(line, gap_seconds=seconds)
+        away = known.steady(self._wall()) - known.away_since
+        return replace(line, gap_seconds=max(0, away) // SECOND)
 
     async def _pause(self) -> None:
         await self._write(engagement.at_stop(self.state(), self._wall()))
