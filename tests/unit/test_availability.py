@@ -175,6 +175,24 @@ def test_time_goes_on_at_once_where_nobody_noted_that_the_clock_was_set_back() -
     assert awake_seconds(story) == 150
 
 
+@pytest.mark.parametrize("seconds", [7200, -7200])
+def test_a_step_that_is_noted_while_it_is_down_is_no_time_either(seconds: int) -> None:
+    story = Story()
+    story.begin()
+    story.clock.advance(100)
+    story.end()
+    story.clock.advance(50)
+    story.step(seconds)
+    fold = Availability()
+    for line in story.engagement.lines:
+        fold.take(line)
+    story.begin(cause="orderly", gap_seconds=50)
+    away = fold.take(story.engagement.lines[-1])
+    assert away is not None
+    assert away.milliseconds == 50 * SECOND
+    assert awake_seconds(story) == 100
+
+
 def test_a_fold_that_begins_later_counts_the_same_however_the_clock_was_set() -> None:
     story = Story()
     story.begin()

@@ -113,8 +113,7 @@ class Availability:
             case GatewayStarted() as started:
                 return self._start(last, now, started.cause)
             case ClockStepped():
-                if self._up_since is not None:
-                    self._up_since = min(self._up_since, now)
+                self._up_since = None if self._up_since is None else min(self._up_since, now)
             case _:
                 if self._up_since is None and self._away_since is None:
                     self._up_since, self._assumed = now, True
