@@ -176,5 +176,8 @@ def test_before_the_first_hour_is_over_nothing_is_due(tmp_path: Path):
         await asyncio.sleep(300)
         listed = {job.name: job for job in await gateway.ask("jobs.list")}
         assert not listed["fitness"].due
+        assert not gateway.core.desk.is_due(), "no process is started for nothing"
+        await asyncio.sleep(3600)
+        assert gateway.lines("fitness-ledger")
 
     lived(tmp_path, work)

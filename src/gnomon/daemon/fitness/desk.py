@@ -94,7 +94,8 @@ class FitnessDesk:
 
     def is_due(self) -> bool:
         """Whether a window closed 60 s ago or more, since the last run."""
-        return self._writing.is_due(self._platform.clock.wall())
+        now = self._platform.clock.wall()
+        return self._writing.is_due(now) and self._is_over(now)
 
     @property
     def is_failing(self) -> bool:
@@ -140,9 +141,11 @@ class FitnessDesk:
         )
 
     def _is_over(self, now: Millis) -> bool:
-        """Whether the first hour of its life is over."""
+        """Whether an hour of its life is over: else its first line lies in the one that lasts, and
+        no process is started for nothing.
+        """
         first = next(self._stores.files["decision-ledger"].read(), None)
-        return first is not None and first.at < self._writing.closed(now)
+        return first is not None and not self._writing.closed(now) <= first.at <= now
 
     def _is_measured(self, now: Millis) -> bool:
         """Whether its ledger has the last window that is over: then a run would find nothing,
