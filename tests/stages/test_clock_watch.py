@@ -6,10 +6,14 @@ from typing import Any
 
 import pytest
 
+from gnomon.daemon.life import Life
+from gnomon.daemon.wire import open_core
+from gnomon.domain.body import Body
 from gnomon.domain.errors import LedgerClosedError
 from gnomon.domain.instants import HOUR, MINUTE
-from gnomon.domain.records_referee import ClockStepped, GatewayStopped
-from tests.world_kit import Gateway, World, in_virtual_time, lived
+from gnomon.domain.ledgers import LedgerName
+from gnomon.domain.records_referee import ClockStepped, GatewayStarted, GatewayStopped
+from tests.world_kit import AGENT, Gateway, World, in_virtual_time, lived
 
 DAY = 86_400.0
 
@@ -73,9 +77,17 @@ def test_a_start_that_dies_between_the_note_and_its_own_line_does_not_note_twice
             await gateway.emit()
             await asyncio.sleep(3600)
         world.clock.step(DAY)
-        with pytest.raises(LedgerClosedError):
-            async with world.up() as gateway:
-                raise LedgerClosedError("The power fails.")
+        async with open_core(world.home, AGENT, world.platform) as core:
+            append = core.stores.append
+
+            async def dies(name: LedgerName, body: Body, **how: Any) -> Any:
+                if isinstance(body, GatewayStarted):
+                    raise LedgerClosedError("The power fails.")
+                return await append(name, body, **how)
+
+            core.stores.append = dies  # type: ignore[method-assign]
+            with pytest.raises(LedgerClosedError):
+                await Life(core, boot="boot").begin()
         async with world.up() as gateway:
             assert steps(gateway) == [round(DAY)]
 
@@ -147,5 +159,22 @@ def test_a_stop_within_a_pause_says_since_when_it_was_away(tmp_path: Path) -> No
             pause, stop, *_ = (x for x in gateway.lines() if isinstance(x, GatewayStopped))
             assert (pause.cause, stop.cause) == ("pause", "orderly")
             assert stop.gap_seconds == pytest.approx(3600, abs=MINUTE // 1000)
+
+    in_virtual_time(live)
+
+
+def test_a_verb_without_a_gateway_notes_a_step_before_what_it_writes(tmp_path: Path) -> None:
+    async def live() -> None:
+        world = World(tmp_path / "home")
+        async with world.up() as gateway:
+            surface_id = await gateway.emit()
+            await asyncio.sleep(3600)
+        world.clock.step(-DAY)
+        async with open_core(world.home, AGENT, world.platform) as core:
+            assert await core.book.record(surface_id, "acted", "cli")
+        async with world.up() as gateway:
+            kinds = [body.kind() for body in gateway.lines()]
+            assert kinds.index("clock-stepped") == kinds.index("gateway_stopped") + 1
+            assert len(steps(gateway)) == 1
 
     in_virtual_time(live)

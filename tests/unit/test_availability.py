@@ -193,6 +193,25 @@ def test_a_step_that_is_noted_while_it_is_down_is_no_time_either(seconds: int) -
     assert awake_seconds(story) == 100
 
 
+def test_a_set_back_that_an_absence_outlasts_takes_nothing_from_it() -> None:
+    story = Story()
+    story.begin()
+    story.clock.advance(3600)
+    story.end()
+    before = story.now  # the last that was known, as a start finds it in the heartbeat
+    story.clock.advance(28_800)
+    story.clock.step(-3600)
+    story.stretch.set_back(story.now)
+    story.say(ClockStepped(step_seconds=-3600, wall_before=iso(before), wall_after=iso(story.now)))
+    fold = Availability()
+    for line in story.engagement.lines:
+        fold.take(line)
+    story.begin(cause="orderly", gap_seconds=28_800)
+    away = fold.take(story.engagement.lines[-1])
+    assert away is not None
+    assert away.milliseconds == 28_800 * SECOND
+
+
 def test_a_fold_that_begins_later_counts_the_same_however_the_clock_was_set() -> None:
     story = Story()
     story.begin()
